@@ -1,0 +1,95 @@
+// Does from inside Pi what RPC has no command for. Everything is a word of /helper:
+//
+//   /helper tree ENTRY [summarize]   move the leaf, as the user does with /tree
+//   /helper label ENTRY [TEXT]       label an entry, or take its label away
+//   /helper note TYPE TEXT           a custom message in the context
+//   /helper entry TYPE TEXT          a custom entry outside the context
+//   /helper omit ENTRY               omit an entry from the context
+//   /helper replace ENTRY TEXT       replace what the context shows of an entry
+//   /helper compactions MODE [N]     answer the next N (default 1) compactions:
+//                                      answer       with a summary of its own
+//                                      retain-none  the same, keeping no entry at all
+//                                      empty        with {}, which erases earlier answers
+//   /helper later DURATION           let the recording clock jump ahead (record/clock.mjs)
+//
+// omit and replace take effect at the end of the next turn: Pi takes context
+// edits only there.
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+
+type Edit = { type: "context_edit"; targetId: string; replacement: null | { content: string } };
+type Answer = "answer" | "retain-none" | "empty";
+
+const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 };
+
+function durationMs(text: string): number {
+  const match = /^(\d+)([smh])$/.exec(text);
+  if (!match) throw new Error(`not a duration: ${text}`);
+  return Number(match[1]) * UNITS[match[2]];
+}
+
+export default function helper(pi: ExtensionAPI) {
+  let edits: Edit[] = [];
+  let answer: Answer | undefined;
+  let answersLeft = 0;
+  let answersGiven = 0;
+
+  pi.registerCommand("helper", {
+    description: "Test helper",
+    handler: async (args, ctx) => {
+      const [word, first = "", ...others] = args.trim().split(" ");
+      const rest = others.join(" ");
+      switch (word) {
+        case "tree":
+          await ctx.navigateTree(first, { summarize: rest === "summarize" });
+          return;
+        case "label":
+          pi.setLabel(first, rest || undefined);
+          return;
+        case "note":
+          pi.sendMessage({ customType: first, content: rest, display: true });
+          return;
+        case "entry":
+          pi.appendEntry(first, { text: rest });
+          return;
+        case "omit":
+          edits.push({ type: "context_edit", targetId: first, replacement: null });
+          return;
+        case "replace":
+          edits.push({ type: "context_edit", targetId: first, replacement: { content: rest } });
+          return;
+        case "compactions":
+          answer = first as Answer;
+          answersLeft = Number(rest || "1");
+          return;
+        case "later":
+          (globalThis as any).recordingClock.advance(durationMs(first));
+          return;
+        default:
+          throw new Error(`unknown word: ${word}`);
+      }
+    },
+  });
+
+  pi.on("turn_end", async (event: any) => {
+    if (edits.length === 0) return undefined;
+    const entries = [...event.entries, ...edits];
+    edits = [];
+    return { entries };
+  });
+
+  pi.on("session_before_compact", async (event) => {
+    if (answersLeft === 0) return undefined;
+    answersLeft -= 1;
+    answersGiven += 1;
+    if (answer === "empty") return {};
+    return {
+      compaction: {
+        summary: `Summary ${answersGiven} by another extension.`,
+        // Pi's type asks for a string; null is how an extension says "keep nothing".
+        firstKeptEntryId: (answer === "retain-none" ? null : event.preparation.firstKeptEntryId) as string,
+        tokensBefore: event.preparation.tokensBefore,
+        details: { by: "helper" },
+      },
+    };
+  });
+}
