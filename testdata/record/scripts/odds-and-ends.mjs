@@ -70,7 +70,7 @@ export default async function record() {
       { say: "The first attempt searched for the new text by mistake; the second one changed the line." },
     ]);
     const typo = await work.newest(isAssistant);
-    const numbers = (await work.entries()).find(isToolResult);
+    const numbers = (await work.tree()).entries.find(isToolResult);
     await work.helper(`omit ${typo.id}`);
     await work.helper(`replace ${numbers.id} (the report, see above)`);
     await work.user("And the same sentence in package.json?", [{ say: "`package.json` has no description, so there is nothing to change there." }]);
