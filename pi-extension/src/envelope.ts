@@ -1,0 +1,90 @@
+// The envelope of one step, made from what Pi knows at this moment.
+import { existsSync } from "node:fs";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { hasSystemMessage, labelsOf } from "./branch.ts";
+import type { Host } from "./host.ts";
+import { agentDir, compactionSettings, PI_VERSION } from "./pi-compat.ts";
+import {
+  type Answer,
+  type CompactionSettings,
+  type Completion,
+  type Cut,
+  type Envelope,
+  PROTOCOL,
+  type SessionRef,
+} from "./protocol.ts";
+
+/** What a call says of itself; the same on each of its steps. */
+export interface Request {
+  event: string;
+  payload: unknown;
+  session: boolean;
+  /** Whether the prompt's files and text are worth their bytes: not on events of every request. */
+  prompt: boolean;
+  cut?: Cut;
+  compaction?: CompactionSettings;
+}
+
+/** What earlier steps of the same call have brought. */
+export interface Progress {
+  answers?: Record<string, Answer>;
+  completion?: Completion;
+  state?: unknown;
+}
+
+export function buildEnvelope(
+  host: Host,
+  ctx: ExtensionContext,
+  request: Request,
+  progress: Progress,
+  session: SessionRef | undefined,
+): Envelope {
+  return {
+    protocol: PROTOCOL,
+    event: request.event,
+    host: {
+      name: "pi",
+      version: PI_VERSION,
+      mode: ctx.mode,
+      hasUI: ctx.hasUI,
+      // isIdle() says nothing inside the hooks; the signal of a run does.
+      inRun: ctx.signal !== undefined,
+      pendingMessages: ctx.hasPendingMessages(),
+      agentDir: agentDir(),
+      compaction: request.compaction ?? compactionSettings(host.pi, ctx),
+    },
+    session,
+    cut: request.cut,
+    model: modelOf(ctx),
+    ...(request.prompt ? promptOf(host, ctx) : {}),
+    ...(host.recorder ? { record: true, now: Date.now() } : {}),
+    payload: request.payload,
+    ...progress,
+  };
+}
+
+/** By reference wherever a file exists: serialising a long session would block Pi. */
+export function sessionByReference(ctx: ExtensionContext): SessionRef {
+  const sessions = ctx.sessionManager;
+  const file = sessions.getSessionFile();
+  // Pi plans the path long before the first message makes it write the file.
+  if (file === undefined || !existsSync(file)) return sessionInline(ctx);
+  return { id: sessions.getSessionId(), cwd: sessions.getCwd(), file, leafId: sessions.getLeafId() };
+}
+
+export function sessionInline(ctx: ExtensionContext): SessionRef {
+  const sessions = ctx.sessionManager;
+  const branch = sessions.getBranch();
+  return { id: sessions.getSessionId(), cwd: sessions.getCwd(), branch, labels: labelsOf(sessions, branch) };
+}
+
+function modelOf({ model }: ExtensionContext): Envelope["model"] {
+  return model && { provider: model.provider, id: model.id, contextWindow: model.contextWindow };
+}
+
+function promptOf(host: Host, ctx: ExtensionContext): Pick<Envelope, "contextFiles" | "systemPrompt"> {
+  return {
+    contextFiles: host.contextFiles,
+    systemPrompt: hasSystemMessage(ctx.sessionManager) ? undefined : ctx.getSystemPrompt(),
+  };
+}
