@@ -1,0 +1,108 @@
+// A conversation in real Pi with our extension and our binary.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Conversation, isCompaction, OFF_SCRIPT } from "./harness/conversation.mjs";
+import {
+  HELPER_EXTENSION,
+  makeWorkspace,
+  ORACLE_EXTENSION,
+  readSession,
+  REPO_DIR,
+} from "./harness/harness.mjs";
+
+const EXTENSION = join(REPO_DIR, "pi-extension");
+export const BINARY = process.env.PI_STET_BIN ?? join(REPO_DIR, "target", "release", "pi-stet");
+
+if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}: run \`cargo build --release\``);
+
+/** Text of a tool output that cannot be mistaken for anything a person or a model says. */
+export function output(topic, lines) {
+  return Array.from({ length: lines }, (_, i) => `${topic} output, line ${i + 1} of ${lines}: ${(i * 7919) % 10007}`).join("\n");
+}
+
+/** A paragraph of that many characters, different for each topic. */
+export function prose(topic, characters) {
+  const sentence = `${topic} is what this sentence is about. `;
+  return sentence.repeat(Math.ceil(characters / sentence.length)).slice(0, characters);
+}
+
+/** Files every chat finds in its project; the tests cat them. */
+const FILES = {
+  "small.txt": output("small", 12),
+  "medium.txt": output("medium", 60),
+  // Close to the 50 KB that Pi lets a tool print.
+  "huge.txt": output("huge", 1200),
+  "fail.sh": "echo 'failing output, line 1 of 2: 4711'\necho 'failing output, line 2 of 2: 4712'\nexit 3\n",
+};
+
+/**
+ * Opens a chat and ends it with the test.
+ *   window, reserve, keep   Pi's numbers for compaction
+ *   args                    Pi's arguments, such as ["--no-session"]
+ *   session                 a session's text to open, with {{cwd}} for the project folder
+ *   env, files              added to the environment, to the project
+ *   autoCompaction          false: only by hand
+ */
+export async function openChat(t, options = {}) {
+  const { window = 200_000, reserve = 4000, keep = 300, autoCompaction = true } = options;
+  const ws = await makeWorkspace({
+    model: { reasoning: true, contextWindow: window },
+    settings: { compaction: { enabled: autoCompaction, reserveTokens: reserve, keepRecentTokens: keep } },
+    files: { ...FILES, ...options.files },
+    script: { fallback: OFF_SCRIPT },
+  });
+  const args = [...(options.args ?? [])];
+  if (options.session !== undefined) {
+    const dir = join(ws.agentDir, "sessions", "given");
+    mkdirSync(dir, { recursive: true });
+    const file = join(dir, "session.jsonl");
+    writeFileSync(file, options.session.replaceAll("{{cwd}}", ws.cwd));
+    args.push("--session", file);
+  }
+  const oracleLog = join(ws.root, "oracle.jsonl");
+  writeFileSync(oracleLog, "");
+  const chat = new Chat(ws, {
+    // The oracle sees Pi's preparation before anybody answers; the helper answers after us.
+    extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION],
+    args,
+    env: { PI_STET_BIN: BINARY, ORACLE_LOG: oracleLog, ...options.env },
+  });
+  chat.oracleLog = oracleLog;
+  t.after(async () => {
+    await chat.close();
+    await ws.dispose({ keep: process.env.KEEP_WORKSPACES === "1" });
+  });
+  return chat;
+}
+
+class Chat extends Conversation {
+  /** Ends Pi and opens the same session file in a new Pi. */
+  async resume({ args = [] } = {}) {
+    const file = await this.sessionFile();
+    if (!file) throw new Error("this session has no file to resume");
+    await this.restart({ args: [...args, "--session", file] });
+  }
+
+  /** What Pi prepared, compaction by compaction: the oracle's records of those that were saved. */
+  preparations() {
+    const prepared = new Map();
+    let before;
+    for (const record of readSession(this.oracleLog)) {
+      if (record.event === "before") before = record;
+      if (record.event === "compact") prepared.set(record.compactionId, before);
+    }
+    return prepared;
+  }
+
+  /** The compactions on the branch, oldest first. */
+  async compactions() {
+    return (await this.branch()).filter(isCompaction);
+  }
+
+  /** Texts of the notices that were shown. */
+  notices() {
+    return this.events()
+      .filter((event) => event.type === "extension_ui_request" && event.method === "notify")
+      .map((event) => event.message);
+  }
+}
