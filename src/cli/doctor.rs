@@ -1,0 +1,191 @@
+//! `pi-stet doctor`: what a working installation needs, each part with its mend.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::output;
+use crate::error::{Error, Result};
+use crate::protocol::PROTOCOL;
+
+/// The releases that the extension knows.
+const OLDEST_PI: [u64; 2] = [0, 87];
+const OLDEST_NODE: [u64; 2] = [22, 19];
+/// Pi loads a good part of itself to print its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub fn run() -> Result<()> {
+    let agent_dir = agent_dir();
+    let findings = [
+        binary(),
+        version(
+            "node",
+            OLDEST_NODE,
+            "install Node.js from your package manager",
+        ),
+        version(
+            "pi",
+            OLDEST_PI,
+            "npm install -g @earendil-works/pi-coding-agent",
+        ),
+        extension(&agent_dir),
+        chosen_binary(),
+    ];
+    let mut faults = 0;
+    for finding in findings {
+        match finding {
+            Ok(text) => output::stdout(&format!("ok     {text}\n"))?,
+            Err((what, mend)) => {
+                faults += 1;
+                output::stdout(&format!("fault  {what}\n       {mend}\n"))?;
+            }
+        }
+    }
+    match faults {
+        0 => Ok(()),
+        n => Err(Error::Faults(n)),
+    }
+}
+
+type Finding = std::result::Result<String, (String, String)>;
+
+fn binary() -> Finding {
+    let path =
+        std::env::current_exe().map_or_else(|_| "?".into(), |path| path.display().to_string());
+    Ok(format!(
+        "binary     pi-stet {}, protocol {PROTOCOL}, {path}",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+/// `program --version`, compared with the oldest release that works.
+fn version(program: &str, oldest: [u64; 2], install: &str) -> Finding {
+    let fault = |what: String| Err((format!("{program:<10} {what}"), install.to_owned()));
+    let Some(text) = output_of(program) else {
+        return fault("is not on PATH or does not answer".into());
+    };
+    let version = text.trim().trim_start_matches('v');
+    let mut numbers = version
+        .split('.')
+        .map_while(|part| part.parse::<u64>().ok());
+    let found = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+    if found < oldest {
+        return fault(format!(
+            "is {version}; {}.{} or newer is needed",
+            oldest[0], oldest[1]
+        ));
+    }
+    Ok(format!("{program:<10} {version}"))
+}
+
+fn output_of(program: &str) -> Option<String> {
+    let mut child = Command::new(program)
+        .arg("--version")
+        .env("PI_OFFLINE", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let start = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if start.elapsed() > PATIENCE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let out = child.wait_with_output().ok()?;
+    out.status
+        .success()
+        .then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// Pi's folder: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`.
+fn agent_dir() -> PathBuf {
+    let given = std::env::var_os("PI_CODING_AGENT_DIR").filter(|dir| !dir.is_empty());
+    given.map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".pi/agent"),
+        PathBuf::from,
+    )
+}
+
+/// Where Pi would load the extension from: the packages and extensions of its settings files.
+fn extension(agent_dir: &Path) -> Finding {
+    let places = [agent_dir.to_path_buf(), PathBuf::from(".pi")];
+    for dir in &places {
+        let settings = dir.join("settings.json");
+        let Ok(text) = std::fs::read_to_string(&settings) else {
+            continue;
+        };
+        let parsed: Value = serde_json::from_str(&text).map_err(|error| {
+            (
+                format!("extension  {} is no JSON: {error}", settings.display()),
+                "mend the file".to_owned(),
+            )
+        })?;
+        let named = ["packages", "extensions"]
+            .iter()
+            .flat_map(|key| parsed[*key].as_array())
+            .flatten();
+        for source in named.filter_map(source_of) {
+            if let Some(text) = is_ours(&source, dir) {
+                return Ok(format!(
+                    "extension  {text} (named in {})",
+                    settings.display()
+                ));
+            }
+        }
+    }
+    Err((
+        format!(
+            "extension  is in none of the settings of {}",
+            agent_dir.display()
+        ),
+        "pi install PATH/TO/pi-stet/pi-extension".to_owned(),
+    ))
+}
+
+/// An entry of `packages` is a text, or an object with `source`.
+fn source_of(value: &Value) -> Option<String> {
+    value
+        .as_str()
+        .or_else(|| value["source"].as_str())
+        .map(str::to_owned)
+}
+
+fn is_ours(source: &str, settings_dir: &Path) -> Option<String> {
+    if let Some(package) = source.strip_prefix("npm:") {
+        return (package.split('@').next() == Some(env!("CARGO_PKG_NAME")))
+            .then(|| source.to_owned());
+    }
+    let path = settings_dir.join(source);
+    let folder = if path.is_file() {
+        path.parent()?.parent()?.to_path_buf()
+    } else {
+        path
+    };
+    let package = std::fs::read_to_string(folder.join("package.json")).ok()?;
+    let package: Value = serde_json::from_str(&package).ok()?;
+    (package["name"].as_str() == Some(env!("CARGO_PKG_NAME"))).then(|| folder.display().to_string())
+}
+
+/// `PI_STET_BIN` overrules every other place; a wrong one silences us.
+fn chosen_binary() -> Finding {
+    match std::env::var_os("PI_STET_BIN").filter(|path| !path.is_empty()) {
+        None => Ok("PI_STET_BIN is not set; the extension looks beside itself and on PATH".into()),
+        Some(path) if Path::new(&path).is_file() => {
+            Ok(format!("PI_STET_BIN {}", Path::new(&path).display()))
+        }
+        Some(path) => Err((
+            format!(
+                "PI_STET_BIN names {}, which is no file",
+                Path::new(&path).display()
+            ),
+            "unset PI_STET_BIN, or set it to the pi-stet binary".to_owned(),
+        )),
+    }
+}

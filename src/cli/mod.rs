@@ -1,0 +1,95 @@
+//! The command line: arguments, output for people, exit status.
+//!
+//! 0 done · 1 the answer is no · 2 bad use or input · 3 nothing to compact · 70 a defect.
+
+mod compact;
+mod doctor;
+mod input;
+mod output;
+mod watchdog;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::error::{Error, Result};
+use crate::{manifest, protocol};
+
+/// Compaction without a model for the Pi coding agent.
+#[derive(Parser)]
+#[command(name = "pi-stet", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Answer one event: an envelope on stdin, a reply on stdout
+    Hook,
+    /// Print what a compaction would give now: the checkpoint on stdout, figures on stderr
+    Compact(CompactArgs),
+    /// Print what a host registers
+    Manifest,
+    /// Print the JSON Schema of the protocol's types
+    Schema {
+        /// envelope, reply or manifest
+        #[arg(value_parser = protocol::SCHEMAS)]
+        name: String,
+    },
+    /// Check the installation and say what to do about each fault
+    Doctor,
+}
+
+#[derive(Args)]
+struct CompactArgs {
+    /// A session file that Pi wrote (JSONL), or - for stdin
+    session: PathBuf,
+    /// The end of the branch [default: the file's last entry]
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+    /// The first entry that stays in the context
+    #[arg(long, value_name = "ID", conflicts_with = "keep_recent_tokens")]
+    first_kept: Option<String>,
+    /// Let Pi's rule choose it: keep about so many tokens of recent conversation
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    keep_recent_tokens: u64,
+    /// Print {summary, firstKeptEntryId, tokensBefore, details} instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command that the arguments name.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version are no errors; clap knows which stream and status fit.
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let done = match cli.command {
+        Command::Hook => return watchdog::hook(),
+        Command::Compact(args) => compact::run(&args),
+        Command::Manifest => print_json(&manifest::manifest()),
+        Command::Schema { name } => match protocol::schema(&name) {
+            Some(schema) => output::stdout(&schema),
+            None => Err(Error::Usage(format!("no schema is named {name}"))),
+        },
+        Command::Doctor => doctor::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::stderr(&format!("pi-stet: {error}; {}\n", error.hint()));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| Error::Defect(e.to_string()))?;
+    output::stdout(&(text + "\n"))
+}

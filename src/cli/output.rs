@@ -1,0 +1,21 @@
+//! Writing to the standard streams. A reader that went away (`pi-stet … | head`) is no error.
+
+use std::io::{self, Write};
+
+use crate::error::{Error, Result};
+
+pub fn stdout(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
+            path: "stdout".into(),
+            source: e,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Messages for people; where nobody can read them there is nobody to tell.
+pub fn stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

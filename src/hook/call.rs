@@ -1,0 +1,130 @@
+//! What every handler may ask of an envelope: the session it names, the settings, the time.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::json;
+use crate::protocol::envelope::{Envelope, SessionField};
+use crate::session::{Branch, Header, Leaf, Reading, Session};
+use crate::settings::{Settings, Sources};
+use crate::text::iso_time;
+
+pub struct Call<'e> {
+    pub envelope: Envelope<'e>,
+}
+
+impl<'e> Call<'e> {
+    pub fn new(envelope: Envelope<'e>) -> Call<'e> {
+        Call { envelope }
+    }
+
+    /// The payload in the form of its event; an absent one has every field at its default.
+    pub fn payload<T: Deserialize<'e> + Default>(&self) -> Result<T> {
+        let Some(raw) = self.envelope.payload else {
+            return Ok(T::default());
+        };
+        serde_json::from_str(raw.get())
+            .map_err(|error| Error::Envelope(format!("payload: {error}")))
+    }
+
+    /// Now, ISO 8601.
+    pub fn now(&self) -> String {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let clock = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        iso_time(self.envelope.now.unwrap_or(clock)).unwrap_or_default()
+    }
+
+    pub fn cwd(&self) -> &str {
+        self.session_field()
+            .map_or("", |session| session.cwd.as_str())
+    }
+
+    /// The session of the envelope, read as Pi reads it.
+    ///
+    /// Errors: there is none, it cannot be read, or the file is not the one the host means.
+    pub fn session(&self) -> Result<Session<'e>> {
+        let field = self
+            .session_field()
+            .ok_or_else(|| Error::Envelope("this event needs a `session`".into()))?;
+        match (&field.file, field.branch) {
+            (_, Some(branch)) => Session::from_branch(
+                branch,
+                Header {
+                    id: field.id.clone(),
+                    cwd: field.cwd.clone(),
+                    version: 3.0,
+                    parent_session: None,
+                },
+                field.labels.clone(),
+                Reading::AsPi,
+            ),
+            (Some(file), None) => by_reference(file, &field.id),
+            (None, None) => Err(Error::Envelope(
+                "`session` has neither `file` nor `branch`".into(),
+            )),
+        }
+    }
+
+    /// The branch that the envelope means.
+    pub fn branch<'s>(&self, session: &'s Session<'e>) -> Result<Branch<'s, 'e>> {
+        let raw = self
+            .session_field()
+            .filter(|s| s.branch.is_none())
+            .and_then(|s| s.leaf_id);
+        let leaf_id = raw.and_then(json::string);
+        let leaf = match (raw, &leaf_id) {
+            (None, _) => Leaf::Last,
+            (Some(_), Some(id)) => Leaf::Id(id),
+            (Some(_), None) => Leaf::Root,
+        };
+        session.branch(&leaf).map_err(|error| match error {
+            Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id}")),
+            other => other,
+        })
+    }
+
+    pub fn settings(&self, branch: Option<&Branch>) -> Result<Settings> {
+        let environment = |name: &str| std::env::var(name).ok();
+        Settings::resolve(
+            &Sources {
+                given: &self.envelope.settings,
+                environment: &environment,
+            },
+            branch,
+        )
+    }
+
+    /// The settings for a recording; what cannot be read resolves to the defaults, as it did.
+    pub fn resolved_settings(&self) -> Map<String, Value> {
+        let session = self.session().ok();
+        let branch = session
+            .as_ref()
+            .and_then(|session| self.branch(session).ok());
+        self.settings(branch.as_ref()).unwrap_or_default().to_json()
+    }
+
+    fn session_field(&self) -> Option<&SessionField<'e>> {
+        self.envelope.session.as_ref()
+    }
+}
+
+fn by_reference<'e>(file: &str, id: &str) -> Result<Session<'e>> {
+    let path = Path::new(file);
+    if !path.exists() {
+        return Err(Error::SessionStale(format!("{file} does not exist")));
+    }
+    let session = Session::open(path, Reading::AsPi)?;
+    if session.header.id != id {
+        return Err(Error::SessionStale(format!(
+            "{file} holds session {:?}, not {id:?}",
+            session.header.id
+        )));
+    }
+    Ok(session)
+}

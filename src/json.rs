@@ -1,0 +1,280 @@
+//! Reading JSON that may be damaged or shaped in an unexpected way.
+//!
+//! Pi parses its files with JavaScript, which takes lone surrogates and replaces broken UTF-8;
+//! `serde_json` takes neither. [`mend`] brings a text to what JavaScript would have read, and
+//! [`Fields`] reads an object without insisting on the type of any field, so that one odd value
+//! never costs a whole line.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Makes the bytes readable for `serde_json`: invalid UTF-8 and lone surrogate escapes become
+/// U+FFFD, as they do in Pi (which reads files through a UTF-8 decoder) and on the wire to a model.
+pub fn mend(bytes: &[u8]) -> Cow<'_, str> {
+    let mut text = String::from_utf8_lossy(bytes);
+    if let Some(at) = first_surrogate_escape(text.as_bytes()) {
+        let mut owned = text.into_owned().into_bytes();
+        replace_lone_surrogates(&mut owned, at);
+        // Only ASCII was replaced by ASCII of the same length, so the text is still UTF-8.
+        text = Cow::Owned(String::from_utf8_lossy(&owned).into_owned());
+    }
+    text
+}
+
+fn first_surrogate_escape(bytes: &[u8]) -> Option<usize> {
+    let lower = memchr::memmem::find(bytes, b"\\ud");
+    let upper = memchr::memmem::find(bytes, b"\\uD");
+    match (lower, upper) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The code unit of the `\uXXXX` escape at `at`, if there is one.
+fn escape_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Replaces lone surrogate escapes from `from` on by `\ufffd`, which has the same length.
+fn replace_lone_surrogates(bytes: &mut [u8], from: usize) {
+    // A backslash may itself be escaped; start where the run of backslashes starts.
+    let mut at = from;
+    while at > 0 && bytes[at - 1] == b'\\' {
+        at -= 1;
+    }
+    while at < bytes.len() {
+        match memchr::memchr(b'\\', &bytes[at..]) {
+            None => return,
+            Some(skip) => at += skip,
+        }
+        match escape_at(bytes, at) {
+            None => at += 2,
+            Some(unit) if !(0xD800..=0xDFFF).contains(&unit) => at += 6,
+            Some(unit) => {
+                let paired = unit <= 0xDBFF
+                    && escape_at(bytes, at + 6).is_some_and(|low| (0xDC00..=0xDFFF).contains(&low));
+                if paired {
+                    at += 12;
+                } else {
+                    bytes[at..at + 6].copy_from_slice(b"\\ufffd");
+                    at += 6;
+                }
+            }
+        }
+    }
+}
+
+/// The fields of one JSON object, each still unparsed. Of a repeated key the last counts, as in
+/// JavaScript.
+pub struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    /// Reads `text`, which must be one JSON object and nothing else.
+    pub fn parse(text: &'a str) -> Option<Fields<'a>> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The raw value of `key`; absent and `null` are told apart.
+    pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| *value)
+    }
+
+    pub fn object(&self, key: &str) -> Option<Fields<'a>> {
+        Fields::parse(self.raw(key)?.get())
+    }
+
+    /// A string value; `None` for any other type.
+    pub fn string(&self, key: &str) -> Option<String> {
+        string(self.raw(key)?)
+    }
+
+    pub fn bool(&self, key: &str) -> Option<bool> {
+        self.parsed(key)
+    }
+
+    /// A number; Pi's integers may come as `50001.5`, so every number is read as `f64`.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.parsed(key)
+    }
+
+    /// The elements of an array value, unparsed; empty for any other type.
+    pub fn array(&self, key: &str) -> Vec<&'a RawValue> {
+        self.raw(key).map(|raw| elements(raw)).unwrap_or_default()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), *value))
+    }
+
+    fn parsed<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(self.raw(key)?.get()).ok()
+    }
+}
+
+/// The decoded string of a raw value, `None` if it is not a string.
+pub fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The elements of a raw array, empty if it is not an array.
+pub fn elements(raw: &RawValue) -> Vec<&RawValue> {
+    struct Elements<'a>(Vec<&'a RawValue>);
+    impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            struct V;
+            impl<'de> Visitor<'de> for V {
+                type Value = Vec<&'de RawValue>;
+                fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                    f.write_str("an array")
+                }
+                fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                    let mut all = Vec::new();
+                    while let Some(element) = seq.next_element()? {
+                        all.push(element);
+                    }
+                    Ok(all)
+                }
+            }
+            d.deserialize_seq(V).map(Elements)
+        }
+    }
+    serde_json::from_str::<Elements>(raw.get())
+        .map(|e| e.0)
+        .unwrap_or_default()
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::with_capacity(8);
+                while let Some(key) = map.next_key::<Key>()? {
+                    all.push((key.0, map.next_value()?));
+                }
+                Ok(Fields(all))
+            }
+        }
+        d.deserialize_map(V)
+    }
+}
+
+/// A key that borrows where it has no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Cow<'de, str>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+                Ok(Cow::Borrowed(key))
+            }
+            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+                Ok(Cow::Owned(key.to_owned()))
+            }
+        }
+        d.deserialize_str(V).map(Key)
+    }
+}
+
+/// The JSON text without white space outside its strings. Pi writes none, so this mostly borrows.
+pub fn compact(text: &str) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, c) in text.char_indices() {
+        let drop = !in_string && matches!(c, ' ' | '\n' | '\r' | '\t');
+        if drop && out.is_none() {
+            out = Some(text[..at].to_owned());
+        }
+        if !drop && let Some(out) = &mut out {
+            out.push(c);
+        }
+        if escaped {
+            escaped = false;
+        } else if in_string && c == '\\' {
+            escaped = true;
+        } else if c == '"' {
+            in_string = !in_string;
+        }
+    }
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serde_json_495_lone_surrogates_become_replacement_characters() {
+        for (raw, read) in [
+            (r#"{"k":"end \ud83d"}"#, "end \u{fffd}"),
+            (
+                r#"{"k":"\udc00\ud83d swapped"}"#,
+                "\u{fffd}\u{fffd} swapped",
+            ),
+            (r#"{"k":"\uD83D\uDE00 pair"}"#, "😀 pair"),
+            (r#"{"k":"\\ud83d is text"}"#, "\\ud83d is text"),
+            (
+                r#"{"k":"\\\ud83d after a backslash"}"#,
+                "\\\u{fffd} after a backslash",
+            ),
+            (r#"{"k":"\ud83d\ud83d\ude00"}"#, "\u{fffd}😀"),
+        ] {
+            let text = mend(raw.as_bytes());
+            assert_eq!(
+                Fields::parse(&text).unwrap().string("k").unwrap(),
+                read,
+                "{raw}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_in_a_key_loses_no_field() {
+        let text = mend(br#"{"\ud83d":1,"id":"x"}"#);
+        assert_eq!(
+            Fields::parse(&text).unwrap().string("id").as_deref(),
+            Some("x")
+        );
+    }
+
+    #[test]
+    fn bytes_torn_inside_a_character_are_replaced() {
+        assert_eq!(mend(b"{\"k\":\"a\xF0\x9F\"}"), "{\"k\":\"a\u{fffd}\"}");
+    }
+
+    #[test]
+    fn wrong_types_are_absent_and_the_last_of_a_repeated_key_counts() {
+        let fields = Fields::parse(r#"{"a":1,"a":"two","n":1.5,"null":null}"#).unwrap();
+        assert_eq!(fields.string("a").as_deref(), Some("two"));
+        assert_eq!(fields.number("n"), Some(1.5));
+        assert_eq!(fields.string("n"), None);
+        assert!(fields.raw("null").is_some() && fields.raw("absent").is_none());
+    }
+
+    #[test]
+    fn compact_drops_white_space_outside_strings_only() {
+        assert_eq!(
+            compact("{ \"a b\" : [1,\n 2], \"c\":\"\\\" x\" }"),
+            r#"{"a b":[1,2],"c":"\" x"}"#
+        );
+        assert!(matches!(compact(r#"{"a":1}"#), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,15 @@
+//! Compaction without a model for the Pi coding agent.
+//!
+//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`] ·
+//! [`verbatim`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`json`], [`error`].
+
+pub mod cli;
+pub mod error;
+pub mod hook;
+pub mod json;
+pub mod manifest;
+pub mod protocol;
+pub mod session;
+pub mod settings;
+pub mod text;
+pub mod verbatim;

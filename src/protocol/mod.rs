@@ -1,0 +1,23 @@
+//! The types of protocol 1, and nothing else. Names on the wire are camelCase, as Pi's are.
+
+pub mod envelope;
+pub mod manifest;
+pub mod reply;
+
+/// The version that this binary speaks.
+pub const PROTOCOL: u64 = 1;
+
+/// The types that have a published JSON Schema, by the name `pi-stet schema NAME` takes.
+pub const SCHEMAS: [&str; 3] = ["envelope", "reply", "manifest"];
+
+/// The JSON Schema of one of [`SCHEMAS`], as text.
+pub fn schema(name: &str) -> Option<String> {
+    let schema = match name {
+        "envelope" => schemars::schema_for!(envelope::Envelope),
+        "reply" => schemars::schema_for!(reply::Reply),
+        "manifest" => schemars::schema_for!(manifest::Manifest),
+        _ => return None,
+    };
+    let text = serde_json::to_string_pretty(&schema).ok()?;
+    Some(text + "\n")
+}

@@ -1,0 +1,108 @@
+//! The branch: the chain of parents from a leaf to its root.
+
+use super::{EntryNo, Session};
+use crate::error::{Error, Result};
+
+/// Which entry is the end of the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leaf<'a> {
+    /// The last entry of the file, as Pi takes it when it opens one.
+    Last,
+    /// The tree stands at its root: an empty branch.
+    Root,
+    Id(&'a str),
+}
+
+/// Entries from root to leaf.
+pub struct Branch<'s, 'a> {
+    pub session: &'s Session<'a>,
+    path: Vec<EntryNo>,
+    /// Why the chain ends before a root, if it does.
+    pub broken: Option<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Errors: the leaf's id is not in the session.
+    pub fn branch<'s>(&'s self, leaf: &Leaf) -> Result<Branch<'s, 'a>> {
+        let leaf = match leaf {
+            Leaf::Root => None,
+            Leaf::Last => self.index.last(),
+            Leaf::Id(id) => Some(
+                self.find(id)
+                    .ok_or_else(|| Error::NoSuchEntry((*id).to_owned()))?,
+            ),
+        };
+        let mut path = Vec::new();
+        let mut broken = None;
+        let mut next = leaf;
+        while let Some(entry) = next {
+            // Without a cycle a path is never longer than the file.
+            if path.len() == self.len() {
+                broken = Some("the parents of the branch form a circle".to_owned());
+                path.clear();
+                path.extend(cycle_free(self, leaf));
+                break;
+            }
+            path.push(entry);
+            next = self.parent(entry).unwrap_or_else(|why| {
+                broken = Some(format!(
+                    "the branch ends at entry {}: {why}",
+                    self.id(entry)
+                ));
+                None
+            });
+        }
+        path.reverse();
+        Ok(Branch {
+            session: self,
+            path,
+            broken,
+        })
+    }
+}
+
+/// The entries from the leaf back to the first one met twice.
+fn cycle_free(session: &Session, leaf: Option<EntryNo>) -> Vec<EntryNo> {
+    let mut seen = std::collections::HashSet::new();
+    let step = |entry: &EntryNo| session.parent(*entry).ok().flatten();
+    std::iter::successors(leaf, step)
+        .take_while(|entry| seen.insert(*entry))
+        .collect()
+}
+
+impl Branch<'_, '_> {
+    pub fn len(&self) -> usize {
+        self.path.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// The entry at a position of the branch, counted from the root.
+    pub fn get(&self, position: usize) -> Option<EntryNo> {
+        self.path.get(position).copied()
+    }
+
+    pub fn last(&self) -> Option<EntryNo> {
+        self.path.last().copied()
+    }
+
+    /// Positions and entries, root to leaf.
+    pub fn iter(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (usize, EntryNo)> + ExactSizeIterator + '_ {
+        self.path.iter().copied().enumerate()
+    }
+
+    /// The position of the entry with this id.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.path
+            .iter()
+            .rposition(|entry| self.session.id(*entry) == id)
+    }
+
+    pub(crate) fn position_of(&self, entry: EntryNo) -> Option<usize> {
+        self.path.iter().rposition(|other| *other == entry)
+    }
+}

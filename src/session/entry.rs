@@ -1,0 +1,325 @@
+//! An entry decoded as far as its reader needs it.
+
+use crate::json::{self, Fields};
+use serde_json::value::RawValue;
+
+/// How much of an entry is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What a checkpoint keeps: prose and calls. Thinking and the output of tools and commands are
+    /// passed over without being copied.
+    Kept,
+    /// Everything that a model or a person may have seen.
+    All,
+}
+
+#[derive(Debug)]
+pub struct Entry {
+    /// As Pi writes it: ISO 8601, UTC, milliseconds.
+    pub timestamp: Option<String>,
+    pub body: Body,
+}
+
+#[derive(Debug)]
+pub enum Body {
+    User(Vec<Block>),
+    Assistant(Assistant),
+    ToolResult(ToolResult),
+    Bash(Bash),
+    /// A message of an extension: `custom_message`, or a message with role `custom`.
+    Custom {
+        custom_type: String,
+        content: Vec<Block>,
+    },
+    /// Prompt state. `tools` is the raw JSON of the tools it adds.
+    System {
+        sections: Vec<(String, String)>,
+        content: Vec<Block>,
+        tools: String,
+    },
+    BranchSummary {
+        summary: String,
+    },
+    Compaction(Compaction),
+    ContextEdit(ContextEdit),
+    Label {
+        target: String,
+        label: Option<String>,
+    },
+    /// A `custom` entry: state of an extension, never seen by a model. `data` is raw JSON.
+    State {
+        custom_type: String,
+        data: Option<String>,
+    },
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    Text(String),
+    /// `bytes` is the size of the decoded image.
+    Image {
+        mime_type: String,
+        bytes: u64,
+    },
+    /// Empty with [`Detail::Kept`].
+    Thinking(String),
+    ToolCall(ToolCall),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Empty where the call has no usable id; it then pairs with nothing.
+    pub id: String,
+    pub name: String,
+    /// The arguments as compact JSON text, in the order the model gave them.
+    pub arguments: String,
+}
+
+#[derive(Debug)]
+pub struct Assistant {
+    pub content: Vec<Block>,
+    pub stop_reason: Option<String>,
+    pub usage_tokens: Option<f64>,
+}
+
+#[derive(Debug)]
+pub struct ToolResult {
+    pub call_id: String,
+    pub tool_name: String,
+    /// `None` where the flag is missing or no boolean.
+    pub is_error: Option<bool>,
+    /// Empty with [`Detail::Kept`].
+    pub content: Vec<Block>,
+    pub nested_calls: Vec<NestedCall>,
+}
+
+/// A call that a script made inside a tool (Pi's codemode), recorded on the tool's result.
+#[derive(Debug, Clone)]
+pub struct NestedCall {
+    pub name: String,
+    pub path: Option<String>,
+    pub failed: bool,
+}
+
+#[derive(Debug)]
+pub struct Bash {
+    pub command: String,
+    /// Empty with [`Detail::Kept`].
+    pub output: String,
+    pub exit_code: Option<f64>,
+    pub cancelled: bool,
+    /// A `!!` command, which the person kept from the model.
+    pub excluded: bool,
+}
+
+#[derive(Debug)]
+pub struct Compaction {
+    pub summary: String,
+    /// `None` where the field is missing or null: nothing before the compaction is kept.
+    pub first_kept: Option<String>,
+    /// Format v1 counts lines instead.
+    pub first_kept_line: Option<usize>,
+    pub tokens_before: Option<f64>,
+    /// Raw JSON.
+    pub details: Option<String>,
+    pub from_hook: bool,
+    /// Pi's copy of the prompt, read with [`Detail::All`].
+    pub system: Option<Box<Body>>,
+}
+
+/// Pi's persistent edit of one entry's content in the context.
+#[derive(Debug)]
+pub struct ContextEdit {
+    pub target: String,
+    /// `None` omits the entry.
+    pub replacement: Option<Vec<Block>>,
+}
+
+impl Entry {
+    /// Decodes a line; `None` if it is not one JSON object.
+    pub fn decode(line: &[u8], detail: Detail) -> Option<Entry> {
+        let line = json::mend(line);
+        let fields = Fields::parse(&line)?;
+        let timestamp = fields.string("timestamp");
+        let body = match fields.string("type").as_deref() {
+            Some("message") => match fields.object("message") {
+                Some(message) => message_body(&message, detail),
+                None => Body::Other,
+            },
+            Some("custom_message") => custom(&fields),
+            Some("branch_summary") => Body::BranchSummary {
+                summary: fields.string("summary").unwrap_or_default(),
+            },
+            Some("compaction") => Body::Compaction(compaction(&fields, detail)),
+            Some("context_edit") => Body::ContextEdit(context_edit(&fields)),
+            Some("label") => Body::Label {
+                target: fields.string("targetId").unwrap_or_default(),
+                label: fields.string("label").filter(|label| !label.is_empty()),
+            },
+            Some("custom") => Body::State {
+                custom_type: fields.string("customType").unwrap_or_default(),
+                data: fields.raw("data").map(|data| data.get().to_owned()),
+            },
+            _ => Body::Other,
+        };
+        Some(Entry { timestamp, body })
+    }
+}
+
+fn message_body(message: &Fields, detail: Detail) -> Body {
+    match message.string("role").as_deref() {
+        Some("user") => Body::User(content(message.raw("content"), Detail::All)),
+        Some("assistant") => Body::Assistant(Assistant {
+            content: content(message.raw("content"), detail),
+            stop_reason: message.string("stopReason"),
+            usage_tokens: message
+                .object("usage")
+                .and_then(|usage| usage_tokens(&usage)),
+        }),
+        Some("toolResult") => Body::ToolResult(tool_result(message, detail)),
+        Some("bashExecution") => Body::Bash(Bash {
+            command: message.string("command").unwrap_or_default(),
+            output: match detail {
+                Detail::All => message.string("output").unwrap_or_default(),
+                Detail::Kept => String::new(),
+            },
+            exit_code: message.number("exitCode"),
+            cancelled: message.bool("cancelled").unwrap_or(false),
+            excluded: message.bool("excludeFromContext").unwrap_or(false),
+        }),
+        Some("custom" | "hookMessage") => custom(message),
+        Some("system") => system(message),
+        _ => Body::Other,
+    }
+}
+
+fn custom(fields: &Fields) -> Body {
+    Body::Custom {
+        custom_type: fields.string("customType").unwrap_or_default(),
+        content: content(fields.raw("content"), Detail::All),
+    }
+}
+
+fn system(message: &Fields) -> Body {
+    let sections = message
+        .object("sections")
+        .map_or_else(Vec::new, |sections| {
+            sections
+                .iter()
+                .filter_map(|(key, raw)| Some((key.to_owned(), json::string(raw)?)))
+                .collect()
+        });
+    Body::System {
+        sections,
+        content: content(message.raw("content"), Detail::All),
+        tools: message
+            .raw("toolsAdded")
+            .map_or_else(String::new, |raw| raw.get().to_owned()),
+    }
+}
+
+fn usage_tokens(usage: &Fields) -> Option<f64> {
+    let part = |key| usage.number(key).unwrap_or(0.0);
+    let total = part("totalTokens");
+    let sum = part("input") + part("output") + part("cacheRead") + part("cacheWrite");
+    Some(if total != 0.0 { total } else { sum }).filter(|tokens| *tokens > 0.0)
+}
+
+fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
+    ToolResult {
+        call_id: message.string("toolCallId").unwrap_or_default(),
+        tool_name: message.string("toolName").unwrap_or_default(),
+        is_error: message.bool("isError"),
+        content: match detail {
+            Detail::All => content(message.raw("content"), detail),
+            Detail::Kept => Vec::new(),
+        },
+        nested_calls: message
+            .object("nestedCalls")
+            .map_or_else(Vec::new, |nested| {
+                nested
+                    .array("calls")
+                    .iter()
+                    .filter_map(|raw| nested_call(raw))
+                    .collect()
+            }),
+    }
+}
+
+fn nested_call(raw: &RawValue) -> Option<NestedCall> {
+    let call = Fields::parse(raw.get())?;
+    Some(NestedCall {
+        name: call.string("name")?,
+        path: call
+            .object("arguments")
+            .and_then(|arguments| arguments.string("path")),
+        failed: call.string("status").as_deref() == Some("error"),
+    })
+}
+
+fn compaction(fields: &Fields, detail: Detail) -> Compaction {
+    Compaction {
+        summary: fields.string("summary").unwrap_or_default(),
+        first_kept: fields.string("firstKeptEntryId"),
+        first_kept_line: fields.number("firstKeptEntryIndex").map(|n| n as usize),
+        tokens_before: fields.number("tokensBefore"),
+        details: fields.raw("details").map(|raw| raw.get().to_owned()),
+        from_hook: fields.bool("fromHook").unwrap_or(false),
+        system: match detail {
+            Detail::All => fields
+                .object("systemMessage")
+                .map(|message| Box::new(system(&message))),
+            Detail::Kept => None,
+        },
+    }
+}
+
+/// The length as JavaScript counts it.
+pub fn utf16_len(text: &str) -> u64 {
+    text.encode_utf16().count() as u64
+}
+
+fn context_edit(fields: &Fields) -> ContextEdit {
+    ContextEdit {
+        target: fields.string("targetId").unwrap_or_default(),
+        replacement: fields
+            .object("replacement")
+            .map(|r| content(r.raw("content"), Detail::All)),
+    }
+}
+
+/// Message content: a string, an array of blocks, or (in hand-edited files) nothing usable.
+fn content(raw: Option<&RawValue>, detail: Detail) -> Vec<Block> {
+    let Some(raw) = raw else { return Vec::new() };
+    match json::string(raw) {
+        Some(text) => vec![Block::Text(text)],
+        None => json::elements(raw)
+            .into_iter()
+            .filter_map(|raw| block(raw, detail))
+            .collect(),
+    }
+}
+
+fn block(raw: &RawValue, detail: Detail) -> Option<Block> {
+    let fields = Fields::parse(raw.get())?;
+    Some(match fields.string("type")?.as_str() {
+        "text" => Block::Text(fields.string("text")?),
+        "thinking" if detail == Detail::Kept => Block::Thinking(String::new()),
+        "thinking" => Block::Thinking(fields.string("thinking").unwrap_or_default()),
+        "image" => Block::Image {
+            mime_type: fields.string("mimeType").unwrap_or_else(|| "image".into()),
+            // Base64 holds three bytes in four characters; the raw value has two quotes.
+            bytes: fields.raw("data").map_or(0, |data| {
+                (data.get().len() as u64).saturating_sub(2) / 4 * 3
+            }),
+        },
+        "toolCall" => Block::ToolCall(ToolCall {
+            id: fields.string("id").unwrap_or_default(),
+            name: fields.string("name").unwrap_or_else(|| "?".into()),
+            arguments: json::compact(fields.raw("arguments").map_or("{}", |raw| raw.get()))
+                .into_owned(),
+        }),
+        _ => return None,
+    })
+}

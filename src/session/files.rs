@@ -1,0 +1,43 @@
+//! Which files the tools read and changed, as their calls say. Pi looks at the same calls: `read`,
+//! `write` and `edit` with a `path`, those that scripts made inside a tool included.
+
+use super::paths;
+use crate::json::Fields;
+use crate::session::{NestedCall, ToolCall};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Read,
+    Write,
+    Edit,
+}
+
+impl Operation {
+    pub fn of_tool(name: &str) -> Option<Operation> {
+        match name {
+            "read" => Some(Operation::Read),
+            "write" => Some(Operation::Write),
+            "edit" => Some(Operation::Edit),
+            _ => None,
+        }
+    }
+
+    pub fn changes_the_file(self) -> bool {
+        self != Operation::Read
+    }
+}
+
+/// The file that a call names, as a path relative to the working directory where it lies inside.
+pub fn of_call(call: &ToolCall, cwd: &str) -> Option<(Operation, String)> {
+    let operation = Operation::of_tool(&call.name)?;
+    let path = Fields::parse(&call.arguments)?
+        .string("path")
+        .filter(|path| !path.is_empty())?;
+    Some((operation, paths::relative(&path, cwd)))
+}
+
+pub fn of_nested_call(call: &NestedCall, cwd: &str) -> Option<(Operation, String)> {
+    let operation = Operation::of_tool(&call.name)?;
+    let path = call.path.as_deref().filter(|path| !path.is_empty())?;
+    Some((operation, paths::relative(path, cwd)))
+}

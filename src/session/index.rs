@@ -1,0 +1,191 @@
+//! The entries of a session in file order: what they are, where they lie, whose child they are.
+//! About 60 bytes an entry, so that a session of any size fits.
+
+use std::collections::HashMap;
+
+use super::head::{Head, Kind, Parent, Role};
+use super::scan::made_up_id;
+use crate::error::{Error, Result};
+
+/// Where an entry's JSON lies in its source, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// The number of an entry in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryNo(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Root,
+    To(EntryNo),
+    /// The parent's id is not in the file.
+    Missing,
+    /// Not looked up yet: the parent is not the entry before. Its id is in `Index::far_parents`.
+    Far,
+}
+
+struct Slot {
+    place: Place,
+    id_start: u32,
+    id_len: u16,
+    kind: Kind,
+    role: Role,
+    is_setting: bool,
+    parent: Link,
+}
+
+#[derive(Default)]
+pub struct Index {
+    slots: Vec<Slot>,
+    ids: String,
+    far_parents: Vec<(EntryNo, String)>,
+    /// For format v1: `firstKeptEntryIndex` counts parsed lines, the header and strangers included.
+    position_of_line: Vec<Option<EntryNo>>,
+    /// Entries came without ids and are chained in file order.
+    pub made_up_ids: bool,
+}
+
+impl Index {
+    pub fn note_header(&mut self) {
+        self.position_of_line.push(None);
+    }
+
+    pub fn note_stranger(&mut self) {
+        self.position_of_line.push(None);
+    }
+
+    pub fn push(&mut self, place: Place, head: &Head) -> Result<()> {
+        let number = u32::try_from(self.slots.len()).map_err(|_| too_many())?;
+        let number = EntryNo(number);
+        let previous = number.0.checked_sub(1).map(EntryNo);
+        let id = if head.id.is_empty() {
+            self.made_up_ids = true;
+            made_up_id(self.slots.len())
+        } else {
+            head.id.clone()
+        };
+        let parent = match &head.parent {
+            Parent::Root => Link::Root,
+            // Files of other tools leave the field out and mean the line before.
+            Parent::Absent => previous.map_or(Link::Root, Link::To),
+            Parent::Id(id) => match previous.filter(|p| self.id(*p) == id) {
+                Some(previous) => Link::To(previous),
+                None => {
+                    self.far_parents.push((number, id.clone().into_owned()));
+                    Link::Far
+                }
+            },
+        };
+        let id_len = u16::try_from(id.len()).map_err(|_| too_many())?;
+        let id_start = u32::try_from(self.ids.len()).map_err(|_| too_many())?;
+        self.ids.push_str(&id);
+        self.slots.push(Slot {
+            place,
+            id_start,
+            id_len,
+            kind: head.kind,
+            role: head.role,
+            is_setting: head.is_setting,
+            parent,
+        });
+        self.position_of_line.push(Some(number));
+        Ok(())
+    }
+
+    /// Looks up the parents that were not the entry before; call once, after the pass.
+    pub fn link(&mut self) {
+        if self.far_parents.is_empty() {
+            return;
+        }
+        let far = std::mem::take(&mut self.far_parents);
+        let by_id: HashMap<&str, EntryNo> = self.numbers().map(|n| (self.id(n), n)).collect();
+        let links: Vec<_> = far
+            .iter()
+            .map(|(child, id)| (*child, by_id.get(id.as_str()).copied()))
+            .collect();
+        for (child, parent) in links {
+            self.slots[child.0 as usize].parent = parent.map_or(Link::Missing, Link::To);
+        }
+    }
+
+    /// Chains all entries in file order, as Pi does when it migrates format v1.
+    pub fn chain(&mut self) {
+        self.far_parents.clear();
+        for number in 0..self.slots.len() {
+            let parent = number.checked_sub(1).and_then(|p| u32::try_from(p).ok());
+            self.slots[number].parent = parent.map_or(Link::Root, |p| Link::To(EntryNo(p)));
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub fn numbers(&self) -> impl DoubleEndedIterator<Item = EntryNo> + use<> {
+        (0..u32::try_from(self.slots.len()).unwrap_or(u32::MAX)).map(EntryNo)
+    }
+
+    pub fn last(&self) -> Option<EntryNo> {
+        self.numbers().next_back()
+    }
+
+    /// The newest entry with this id (Pi, too, lets a later line replace an earlier one).
+    pub fn find(&self, id: &str) -> Option<EntryNo> {
+        self.numbers().rev().find(|n| self.id(*n) == id)
+    }
+
+    pub fn id(&self, number: EntryNo) -> &str {
+        let slot = self.slot(number);
+        &self.ids[slot.id_start as usize..slot.id_start as usize + usize::from(slot.id_len)]
+    }
+
+    pub fn kind(&self, number: EntryNo) -> Kind {
+        self.slot(number).kind
+    }
+
+    pub fn role(&self, number: EntryNo) -> Role {
+        self.slot(number).role
+    }
+
+    pub fn is_setting(&self, number: EntryNo) -> bool {
+        self.slot(number).is_setting
+    }
+
+    pub fn place(&self, number: EntryNo) -> Place {
+        self.slot(number).place
+    }
+
+    /// The parent, `None` at a root; `Err` with the reason where the chain is broken.
+    pub fn parent(&self, number: EntryNo) -> std::result::Result<Option<EntryNo>, &'static str> {
+        match self.slot(number).parent {
+            Link::Root => Ok(None),
+            Link::To(parent) => Ok(Some(parent)),
+            Link::Missing | Link::Far => Err("its parent is not in the file"),
+        }
+    }
+
+    /// The entry of the n-th parsed line, for `firstKeptEntryIndex` of format v1.
+    pub fn at_line(&self, line: usize) -> Option<EntryNo> {
+        self.position_of_line.get(line).copied().flatten()
+    }
+
+    fn slot(&self, number: EntryNo) -> &Slot {
+        // An EntryNo is only made by `push` and `numbers`, and slots are never removed.
+        &self.slots[number.0 as usize]
+    }
+}
+
+fn too_many() -> Error {
+    Error::NotASession {
+        path: "the session".into(),
+        why: "more entries than can be counted".into(),
+    }
+}

@@ -1,0 +1,222 @@
+//! Pi's sessions: entries, the branch that leads to a leaf, and what of it a model sees.
+
+mod branch;
+pub mod cut;
+mod entry;
+pub mod estimate;
+pub mod files;
+mod head;
+mod index;
+mod labels;
+pub mod pairing;
+pub mod paths;
+pub mod projection;
+mod scan;
+mod source;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+pub use branch::{Branch, Leaf};
+pub use entry::{
+    Assistant, Bash, Block, Body, Compaction, ContextEdit, Detail, Entry, NestedCall, ToolCall,
+    ToolResult,
+};
+pub use head::{Header, Kind, Role};
+pub use index::EntryNo;
+pub use scan::Reading;
+
+use crate::error::{Error, Result};
+use index::{Index, Place};
+use serde_json::value::RawValue;
+use source::Source;
+
+/// The newest session format that is understood.
+const NEWEST_VERSION: f64 = 3.0;
+/// Of a longer tool result only the edges are read: its output is not kept.
+const SHORT_LINE: u64 = 64 * 1024;
+const RESULT_EDGE: u64 = 4096;
+
+/// A session: where its entries lie. Bodies are read when asked for.
+pub struct Session<'a> {
+    source: Source<'a>,
+    index: Index,
+    /// For the inline form, the header is what the envelope says.
+    pub header: Header,
+    /// Labels of an inline session; they win over label entries.
+    given_labels: Option<HashMap<String, String>>,
+    /// Lines that are not one JSON object, which Pi skips as well.
+    pub malformed_lines: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Opens a session file.
+    ///
+    /// Errors: unreadable, not a session, or of a format that is not known.
+    pub fn open(path: &Path, reading: Reading) -> Result<Session<'a>> {
+        Session::from_source(Source::open(path)?, reading)
+    }
+
+    /// A whole session file in memory (standard input of the command line).
+    pub fn from_jsonl(bytes: &'a [u8], reading: Reading) -> Result<Session<'a>> {
+        Session::from_source(Source::Memory(bytes), reading)
+    }
+
+    fn from_source(source: Source<'a>, reading: Reading) -> Result<Session<'a>> {
+        let mut index = Index::default();
+        let findings = scan::scan(&source, reading, &mut index)?;
+        let not = |why: &str| Error::NotASession {
+            path: source.name().to_owned(),
+            why: why.into(),
+        };
+        let Some(header) = findings.header else {
+            return Err(not(
+                match (findings.strangers, index.is_empty(), source.len()) {
+                    (_, _, 0) => "it is empty",
+                    (0, true, _) => "no line of it is a JSON object",
+                    _ => "it has no header line (\"type\":\"session\")",
+                },
+            ));
+        };
+        if !(header.version <= NEWEST_VERSION) {
+            return Err(Error::UnknownFormat(format!("{}", header.version)));
+        }
+        if header.version < 2.0 {
+            index.chain()
+        } else {
+            index.link()
+        }
+        Ok(Session {
+            source,
+            index,
+            header,
+            given_labels: None,
+            malformed_lines: findings.malformed_lines,
+        })
+    }
+
+    /// The inline form: the entries of one branch, root to leaf, as they stand in the envelope.
+    pub fn from_branch(
+        branch: &'a RawValue,
+        header: Header,
+        labels: HashMap<String, String>,
+        reading: Reading,
+    ) -> Result<Session<'a>> {
+        let bytes = branch.get().as_bytes();
+        let elements = crate::json::elements(branch);
+        let places: Vec<Place> = elements
+            .iter()
+            .map(|raw| Place {
+                // Each element is a part of `branch`, so the difference is its offset.
+                offset: (raw.get().as_ptr() as usize - bytes.as_ptr() as usize) as u64,
+                len: raw.get().len() as u64,
+            })
+            .collect();
+        let mut index = Index::default();
+        let findings = scan::scan_parts(&places, bytes, reading, &mut index)?;
+        index.chain();
+        Ok(Session {
+            source: Source::Memory(bytes),
+            index,
+            header,
+            given_labels: Some(labels),
+            malformed_lines: findings.malformed_lines,
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Bytes of the file, or of the inline branch.
+    pub fn bytes(&self) -> u64 {
+        self.source.len()
+    }
+
+    pub fn id(&self, entry: EntryNo) -> &str {
+        self.index.id(entry)
+    }
+
+    pub fn kind(&self, entry: EntryNo) -> Kind {
+        self.index.kind(entry)
+    }
+
+    pub fn role(&self, entry: EntryNo) -> Role {
+        self.index.role(entry)
+    }
+
+    /// A `custom` entry that holds a setting of ours.
+    pub fn is_setting(&self, entry: EntryNo) -> bool {
+        self.index.is_setting(entry)
+    }
+
+    pub fn find(&self, id: &str) -> Option<EntryNo> {
+        self.index.find(id)
+    }
+
+    /// All entries of the file in file order, whatever branch they are on.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = EntryNo> + use<> {
+        self.index.numbers()
+    }
+
+    /// Reads and decodes one entry.
+    ///
+    /// Errors: the file changed since it was opened.
+    pub fn read(&self, entry: EntryNo, detail: Detail) -> Result<Entry> {
+        let place = self.index.place(entry);
+        if detail == Detail::Kept
+            && self.role(entry) == Role::ToolResult
+            && place.len > SHORT_LINE
+            && let Some(result) = self.long_result(place)?
+        {
+            return Ok(result);
+        }
+        let decoded = match &self.source {
+            Source::Memory(bytes) => {
+                let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
+                let len = usize::try_from(place.len).unwrap_or(usize::MAX);
+                bytes
+                    .get(start..start.saturating_add(len))
+                    .and_then(|l| Entry::decode(l, detail))
+            }
+            Source::File { .. } => {
+                let mut line = vec![0u8; usize::try_from(place.len).unwrap_or(usize::MAX)];
+                self.source.read_at(place.offset, &mut line)?;
+                Entry::decode(&line, detail)
+            }
+        };
+        decoded.ok_or_else(|| {
+            Error::SessionChanged(format!(
+                "entry {} is no longer where it was",
+                self.id(entry)
+            ))
+        })
+    }
+
+    /// A large tool result without its output: the call's id and name stand in its first bytes, the
+    /// error flag in its last.
+    fn long_result(&self, place: Place) -> Result<Option<Entry>> {
+        let mut start = [0u8; RESULT_EDGE as usize];
+        let mut end = [0u8; RESULT_EDGE as usize];
+        self.source.read_at(place.offset, &mut start)?;
+        self.source
+            .read_at(place.offset + place.len - RESULT_EDGE, &mut end)?;
+        Ok(head::long_result(&start, &end))
+    }
+
+    /// The line number a v1 compaction names as its first kept one.
+    pub(crate) fn at_line(&self, line: usize) -> Option<EntryNo> {
+        self.index.at_line(line)
+    }
+
+    pub(crate) fn parent(
+        &self,
+        entry: EntryNo,
+    ) -> std::result::Result<Option<EntryNo>, &'static str> {
+        self.index.parent(entry)
+    }
+}

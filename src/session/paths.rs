@@ -1,0 +1,126 @@
+//! Paths as text: nothing here looks at a disk.
+
+/// A path as a checkpoint shows it and file lists compare it: relative inside the working
+/// directory (`.` for the directory itself), unchanged outside. Pi's `@` prefix is dropped.
+pub fn relative(path: &str, cwd: &str) -> String {
+    let path = path
+        .strip_prefix('@')
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(path);
+    let cwd_root = cwd.trim_end_matches('/');
+    if path.starts_with('/') {
+        let normal = normalize(path);
+        if cwd_root.is_empty() {
+            return normal;
+        }
+        return match normal.strip_prefix(normalize(cwd_root).as_str()) {
+            Some("") => ".".to_owned(),
+            Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
+            _ => normal,
+        };
+    }
+    if path.starts_with('~') || path.is_empty() {
+        return path.to_owned();
+    }
+    let normal = normalize(path);
+    if normal.starts_with("..") && !cwd_root.is_empty() {
+        // `../x` may lead back into the directory or out of it; the absolute form tells.
+        return relative(&normalize(&format!("{cwd_root}/{normal}")), cwd);
+    }
+    normal
+}
+
+/// Takes out `.`, `..` and double separators, by the letters alone.
+fn normalize(path: &str) -> String {
+    let absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if absolute => {}
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+/// The working directory as `.` in a shell command, where it stands as a path of its own or as the
+/// beginning of one.
+pub fn abbreviate_cwd(command: &str, cwd: &str) -> String {
+    let cwd = cwd.trim_end_matches('/');
+    if cwd.is_empty() {
+        return command.to_owned();
+    }
+    let mut out = String::with_capacity(command.len());
+    let mut rest = command;
+    while let Some(at) = rest.find(cwd) {
+        let (before, from) = rest.split_at(at);
+        let after = &from[cwd.len()..];
+        out.push_str(before);
+        let starts = !out.chars().next_back().is_some_and(is_path_character);
+        let ends = after
+            .chars()
+            .next()
+            .is_none_or(|c| c == '/' || !is_path_character(c));
+        out.push_str(if starts && ends { "." } else { cwd });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_path_character(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~' | '+' | '%' | '@' | '\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_where_they_lie_inside() {
+        for (path, shown) in [
+            ("/home/dev/app/src/a.rs", "src/a.rs"),
+            ("/home/dev/app", "."),
+            ("/home/dev/app/", "."),
+            ("/home/dev/apple/a.rs", "/home/dev/apple/a.rs"),
+            ("./src//a.rs", "src/a.rs"),
+            ("src/../b.rs", "b.rs"),
+            ("../app/src/a.rs", "src/a.rs"),
+            ("../other/a.rs", "/home/dev/other/a.rs"),
+            ("/etc/../etc/hosts", "/etc/hosts"),
+            ("@src/a.rs", "src/a.rs"),
+            ("~/notes.md", "~/notes.md"),
+            ("", ""),
+        ] {
+            assert_eq!(relative(path, "/home/dev/app"), shown, "{path}");
+        }
+        assert_eq!(relative("/etc/hosts", "/"), "/etc/hosts");
+        assert_eq!(relative("/etc/hosts", ""), "/etc/hosts");
+    }
+
+    #[test]
+    fn the_working_directory_is_abbreviated_at_path_borders_only() {
+        for (command, shown) in [
+            ("cd /w/app && ls", "cd . && ls"),
+            ("cat '/w/app/a b.txt'", "cat './a b.txt'"),
+            ("ls /w/apple /x/w/app", "ls /w/apple /x/w/app"),
+            (
+                "PATH=/w/app/bin:$PATH make -C /w/app",
+                "PATH=./bin:$PATH make -C .",
+            ),
+            ("ls /w/app;pwd", "ls .;pwd"),
+        ] {
+            assert_eq!(abbreviate_cwd(command, "/w/app"), shown);
+        }
+        assert_eq!(abbreviate_cwd("ls /", "/"), "ls /");
+    }
+}

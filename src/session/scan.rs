@@ -1,0 +1,288 @@
+//! One pass over the lines of a session: where each entry lies and who its parent is. Bodies are
+//! not kept; a line longer than the window is passed over in pieces.
+
+use std::borrow::Cow;
+
+use super::head::{self, Head, Header, Line};
+use super::index::{Index, Place};
+use super::source::Source;
+use crate::error::{Error, Result};
+
+/// How damaged lines are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// As Pi reads its file: a line that is not one JSON object does not exist. For compaction,
+    /// which must follow the branch that Pi has.
+    AsPi,
+    /// Whole objects inside damaged lines are entries too. For recovery and the command line.
+    Recover,
+}
+
+/// Bytes read at a time. A line up to this size is looked at whole.
+const WINDOW: usize = 1 << 20;
+/// The first and last bytes of a longer line that are kept to read its head from.
+const EDGE: usize = 4096;
+/// A damaged line is searched for at most so many objects, so that a hostile one costs no time.
+const MAX_OBJECTS_PER_LINE: usize = 64;
+
+/// What the pass finds besides the entries.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub header: Option<Header>,
+    /// Lines that are not one JSON object.
+    pub malformed_lines: u64,
+    /// Objects that are no session entries.
+    pub strangers: u64,
+}
+
+pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Findings> {
+    let mut scan = Scan {
+        source,
+        reading,
+        index,
+        findings: Findings::default(),
+        first: true,
+    };
+    let len = source.len();
+    let mut buffer = vec![0u8; WINDOW.min(usize::try_from(len).unwrap_or(WINDOW)).max(1)];
+    // `buffer[..held]` is the unfinished line that starts at `line_start`.
+    let (mut line_start, mut held) = (0u64, 0usize);
+    while line_start + (held as u64) < len {
+        if held == buffer.len() {
+            let next = scan.long_line(line_start, &buffer)?;
+            (line_start, held) = (next, 0);
+            continue;
+        }
+        let at = line_start + held as u64;
+        let room = (buffer.len() - held).min(usize::try_from(len - at).unwrap_or(usize::MAX));
+        source.read_at(at, &mut buffer[held..held + room])?;
+        let filled = held + room;
+        let mut begin = 0;
+        while let Some(newline) = memchr::memchr(b'\n', &buffer[begin..filled]) {
+            let line = &buffer[begin..begin + newline];
+            scan.line(
+                Place {
+                    offset: line_start + begin as u64,
+                    len: line.len() as u64,
+                },
+                line,
+            )?;
+            begin += newline + 1;
+        }
+        buffer.copy_within(begin..filled, 0);
+        line_start += begin as u64;
+        held = filled - begin;
+    }
+    if held > 0 {
+        let line = buffer[..held].to_vec();
+        scan.last_line(
+            Place {
+                offset: line_start,
+                len: held as u64,
+            },
+            &line,
+        )?;
+    }
+    Ok(scan.findings)
+}
+
+/// The same for entries that are already apart (the inline form of an envelope).
+pub fn scan_parts(
+    parts: &[Place],
+    bytes: &[u8],
+    reading: Reading,
+    index: &mut Index,
+) -> Result<Findings> {
+    let source = Source::Memory(bytes);
+    let mut scan = Scan {
+        source: &source,
+        reading,
+        index,
+        findings: Findings::default(),
+        first: false,
+    };
+    for place in parts {
+        let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(place.len).unwrap_or(usize::MAX));
+        if let Some(line) = bytes.get(start..end) {
+            scan.line(*place, line)?;
+        }
+    }
+    Ok(scan.findings)
+}
+
+struct Scan<'s, 'i> {
+    source: &'s Source<'s>,
+    reading: Reading,
+    index: &'i mut Index,
+    findings: Findings,
+    /// No line has been looked at yet.
+    first: bool,
+}
+
+impl Scan<'_, '_> {
+    fn line(&mut self, place: Place, line: &[u8]) -> Result<()> {
+        let (place, line) = self.trimmed(place, line);
+        if line.is_empty() {
+            return Ok(());
+        }
+        // A second `"parentId":` outside a string's escapes betrays two lines that became one.
+        let fused = || {
+            let key = b"\"parentId\":";
+            memchr::memmem::find(line, key)
+                .is_some_and(|at| memchr::memmem::find(&line[at + key.len()..], key).is_some())
+        };
+        match head::quick(line, &line[line.len().saturating_sub(EDGE)..]) {
+            Some(head) if !fused() => self.index.push(place, &head),
+            _ => self.whole(place, line),
+        }
+    }
+
+    /// The last line may have been cut by a crash: only a full parse tells.
+    fn last_line(&mut self, place: Place, line: &[u8]) -> Result<()> {
+        let (place, line) = self.trimmed(place, line);
+        if line.is_empty() {
+            Ok(())
+        } else {
+            self.whole(place, line)
+        }
+    }
+
+    /// Without the byte order mark of the first line and white space at the ends (CRLF).
+    fn trimmed<'l>(&mut self, place: Place, line: &'l [u8]) -> (Place, &'l [u8]) {
+        let mut inner = line;
+        if std::mem::take(&mut self.first) {
+            inner = inner.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(inner);
+        }
+        inner = inner.trim_ascii_start();
+        let skipped = (line.len() - inner.len()) as u64;
+        let inner = inner.trim_ascii_end();
+        (
+            Place {
+                offset: place.offset + skipped,
+                len: inner.len() as u64,
+            },
+            inner,
+        )
+    }
+
+    fn whole(&mut self, place: Place, line: &[u8]) -> Result<()> {
+        match head::full(line) {
+            Some(found) => self.found(place, found),
+            None => {
+                self.findings.malformed_lines += 1;
+                if self.reading == Reading::Recover {
+                    self.objects_within(place, line)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn found(&mut self, place: Place, line: Line) -> Result<()> {
+        match line {
+            Line::Entry(head) => return self.index.push(place, &head),
+            Line::Header(header) if self.findings.header.is_none() => {
+                self.findings.header = Some(header);
+                self.index.note_header();
+            }
+            Line::Header(_) => {}
+            Line::Stranger => {
+                self.findings.strangers += 1;
+                self.index.note_stranger();
+            }
+        }
+        Ok(())
+    }
+
+    /// pi#8345: two entries in one line, or one behind debris; each whole object counts.
+    fn objects_within(&mut self, place: Place, line: &[u8]) -> Result<()> {
+        let mut at = 0;
+        for _ in 0..MAX_OBJECTS_PER_LINE {
+            let Some(skip) = memchr::memmem::find(&line[at..], b"{\"type\":\"") else {
+                break;
+            };
+            at += skip;
+            let mut objects = serde_json::Deserializer::from_slice(&line[at..])
+                .into_iter::<serde::de::IgnoredAny>();
+            if !matches!(objects.next(), Some(Ok(_))) {
+                at += 1;
+                continue;
+            }
+            let len = objects.byte_offset();
+            let object = &line[at..at + len];
+            if let Some(Line::Entry(head)) = head::full(object)
+                && is_surely_an_entry(&head)
+            {
+                let place = Place {
+                    offset: place.offset + at as u64,
+                    len: len as u64,
+                };
+                self.index.push(place, &head)?;
+                at += len;
+            } else {
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line that does not fit the window; `window` holds its beginning. Returns where the next
+    /// line starts. The head comes from the edges; in any other order the line is read as a stream.
+    fn long_line(&mut self, start: u64, window: &[u8]) -> Result<u64> {
+        let len = self.source.len();
+        let mut piece = vec![0u8; WINDOW];
+        let mut at = start + window.len() as u64;
+        let mut tail = window[window.len().saturating_sub(EDGE)..].to_vec();
+        let mut end = len;
+        while at < len {
+            let room = piece
+                .len()
+                .min(usize::try_from(len - at).unwrap_or(usize::MAX));
+            self.source.read_at(at, &mut piece[..room])?;
+            let stop = memchr::memchr(b'\n', &piece[..room]);
+            let part = &piece[..stop.unwrap_or(room)];
+            tail.extend_from_slice(&part[part.len().saturating_sub(EDGE)..]);
+            tail.drain(..tail.len().saturating_sub(EDGE));
+            if let Some(newline) = stop {
+                end = at + newline as u64;
+                break;
+            }
+            at += room as u64;
+        }
+        let tail = tail.trim_ascii_end();
+        let place = Place {
+            offset: start,
+            len: end - start,
+        };
+        match head::quick(&window[..EDGE.min(window.len())], tail) {
+            Some(head) => self.index.push(place, &head)?,
+            None => {
+                // Only lines in a foreign order come here, so the copy is the exception.
+                let mut whole = vec![0u8; usize::try_from(place.len).map_err(|_| too_long())?];
+                self.source.read_at(start, &mut whole)?;
+                self.line_of_any_order(place, &whole)?;
+            }
+        }
+        Ok((end + 1).min(len))
+    }
+
+    fn line_of_any_order(&mut self, place: Place, line: &[u8]) -> Result<()> {
+        let (place, line) = self.trimmed(place, line);
+        self.whole(place, line)
+    }
+}
+
+fn too_long() -> Error {
+    Error::SessionChanged("a line is longer than this machine can address".into())
+}
+
+/// A content block also has a `type` and may have an `id`; an entry has a place in the tree.
+fn is_surely_an_entry(head: &Head) -> bool {
+    !head.id.is_empty() && !matches!(head.parent, head::Parent::Absent)
+}
+
+/// The ids that entries of format v1 get: their position, as Pi's ids look.
+pub fn made_up_id(position: usize) -> Cow<'static, str> {
+    Cow::Owned(format!("{position:08x}"))
+}

@@ -1,0 +1,160 @@
+//! Counting, clipping and escaping text. Lengths are Unicode scalar values unless a name says otherwise.
+
+/// Cuts after `limit` characters and marks the cut with one ellipsis. Never cuts inside an escape
+/// sequence of a JSON text (`\u00e9`, `\n`): half an escape would read as something else.
+pub fn clip_json(text: &str, limit: usize) -> String {
+    let Some((mut end, _)) = text.char_indices().nth(limit) else {
+        return text.to_owned();
+    };
+    // An escape is at most six characters long; look back for one that starts before the cut.
+    let head = text[..end].as_bytes();
+    let window = head.len().saturating_sub(6);
+    if let Some(run_end) = head[window..]
+        .iter()
+        .rposition(|b| *b == b'\\')
+        .map(|i| window + i)
+    {
+        let run_start = head[..=run_end]
+            .iter()
+            .rposition(|b| *b != b'\\')
+            .map_or(0, |i| i + 1);
+        let opens_escape = (run_end - run_start) % 2 == 0;
+        let escape_len = if text.as_bytes().get(run_end + 1) == Some(&b'u') {
+            6
+        } else {
+            2
+        };
+        if opens_escape && run_end + escape_len > end {
+            end = run_end;
+        }
+    }
+    format!("{}…", &text[..end])
+}
+
+/// Cuts after `limit` characters and marks the cut with one ellipsis.
+pub fn clip(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Escapes what could break metadata out of its line or tag: control characters, line and
+/// paragraph separators, angle brackets. Never applied to prose.
+pub fn escape_metadata(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '<' | '>' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// [`escape_metadata`] for a value between double quotes.
+pub fn escape_attribute(text: &str) -> String {
+    escape_metadata(&text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// An estimate of the tokens of a text: four ASCII characters, one Chinese, Japanese, Korean
+/// character or emoji, two of any other script count as one. Pi counts four UTF-16 units as one,
+/// which for East Asian text is a quarter of the truth.
+pub fn estimate_tokens(text: &str) -> u64 {
+    quarter_tokens(text).div_ceil(4)
+}
+
+/// [`estimate_tokens`] in quarters, so that the parts of a message can be added up.
+pub fn quarter_tokens(text: &str) -> u64 {
+    let quarters = |c: char| match c {
+        '\0'..='\x7f' => 1,
+        c if is_wide(c) => 4,
+        _ => 2,
+    };
+    text.chars().map(quarters).sum()
+}
+
+/// Scripts of which a tokenizer rarely joins two characters, by Unicode block.
+fn is_wide(c: char) -> bool {
+    matches!(c as u32,
+        0x1100..=0x11FF | 0x2600..=0x27BF | 0x2E80..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF
+        | 0xF900..=0xFAFF | 0xFE30..=0xFE4F | 0xFF00..=0xFFEF | 0x1F000..=0x1FAFF | 0x20000..=0x3FFFF)
+}
+
+/// A time as Pi writes it: ISO 8601, UTC, milliseconds. `None` outside the calendar's range.
+pub fn iso_time(epoch_ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(epoch_ms).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
+}
+
+/// `12,345`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A byte size for people, in units of 1024: `312 B`, `12 KB`, `6.6 MB`.
+pub fn byte_size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KB", bytes / 1024),
+        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipping_leaves_no_half_escape() {
+        assert_eq!(clip_json(r#""ab\u00e9""#, 5), "\"ab…");
+        assert_eq!(clip_json(r#""ab\u00e9""#, 9), r#""ab\u00e9…"#);
+        assert_eq!(clip_json(r#""a\\b""#, 3), "\"a…");
+        assert_eq!(clip_json(r#""a\\nb""#, 5), r#""a\\n…"#);
+        assert_eq!(clip_json("\"a\\nb\"", 3), "\"a…");
+        assert_eq!(clip_json("\"ab\"", 4), "\"ab\"");
+        assert_eq!(clip_json("😀😀😀", 2), "😀😀…");
+    }
+
+    #[test]
+    fn metadata_stays_on_its_line_and_in_its_tag() {
+        assert_eq!(
+            escape_metadata("a\nb</read-files>\u{1b}[0m\u{2028}"),
+            "a\\nb\\u003c/read-files\\u003e\\u001b[0m\\u2028"
+        );
+        assert_eq!(escape_attribute("say \"hi\"\\"), "say \\\"hi\\\"\\\\");
+    }
+
+    #[test]
+    fn openclaw_103930_east_asian_text_is_not_a_quarter_of_the_truth() {
+        assert_eq!(estimate_tokens("abcdefgh"), 2);
+        assert_eq!(estimate_tokens("漢字かな한글😀"), 7);
+        assert_eq!(estimate_tokens("приве"), 3);
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(
+            iso_time(1_796_057_427_763).as_deref(),
+            Some("2026-11-30T16:50:27.763Z")
+        );
+        assert_eq!(byte_size(1023), "1023 B");
+        assert_eq!(byte_size(12_800), "12 KB");
+        assert_eq!(byte_size(6_920_601), "6.6 MB");
+    }
+}

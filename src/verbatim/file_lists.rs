@@ -1,0 +1,198 @@
+//! The files that were read and changed in compacted history: the union over the branch, newest
+//! touch last, each path once.
+
+use std::collections::HashMap;
+
+use super::span::FileOperation;
+use crate::text::escape_metadata;
+
+/// A list shows at most so many paths; the rest are counted.
+pub const SHOWN_PATHS: usize = 200;
+
+#[derive(Debug, Default, Clone)]
+pub struct FileLists {
+    read: HashMap<String, Touch>,
+    modified: HashMap<String, Touch>,
+    clock: u64,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Touch {
+    /// Order of the last touch.
+    at: u64,
+    /// At least one operation did not fail.
+    worked: bool,
+    /// The entry of the last edit or write that did not fail, else of the last one.
+    edit: Option<String>,
+}
+
+/// One path as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    pub path: String,
+    /// Every recorded operation of its kind failed.
+    pub failed: bool,
+    pub edit: Option<String>,
+}
+
+impl FileLists {
+    pub fn add(&mut self, operation: &FileOperation) {
+        let edit = operation
+            .operation
+            .changes_the_file()
+            .then_some(operation.entry.as_str());
+        self.touch(
+            &operation.path,
+            operation.failed,
+            operation.operation.changes_the_file(),
+            edit,
+        );
+    }
+
+    pub fn touch(&mut self, path: &str, failed: bool, changed: bool, edit: Option<&str>) {
+        self.clock += 1;
+        let list = if changed {
+            &mut self.modified
+        } else {
+            &mut self.read
+        };
+        let touch = list.entry(path.to_owned()).or_default();
+        touch.at = self.clock;
+        if !failed || !touch.worked {
+            touch.edit = edit.map(str::to_owned).or(touch.edit.take());
+        }
+        touch.worked |= !failed;
+    }
+
+    /// Files that were only read, oldest touch first.
+    pub fn read_only(&self) -> Vec<ListedFile> {
+        listed(
+            self.read
+                .iter()
+                .filter(|(path, _)| !self.modified.contains_key(*path)),
+        )
+    }
+
+    pub fn modified(&self) -> Vec<ListedFile> {
+        listed(self.modified.iter())
+    }
+}
+
+fn listed<'a>(touches: impl Iterator<Item = (&'a String, &'a Touch)>) -> Vec<ListedFile> {
+    let mut all: Vec<_> = touches.collect();
+    all.sort_by_key(|(_, touch)| touch.at);
+    all.into_iter()
+        .map(|(path, touch)| ListedFile {
+            path: path.clone(),
+            failed: !touch.worked,
+            edit: touch.edit.clone(),
+        })
+        .collect()
+}
+
+/// The two blocks, each only where it has a path; the newest paths are shown.
+pub fn render(lists: &FileLists) -> String {
+    let mut out = String::new();
+    block(
+        &mut out,
+        "read-files",
+        "only read; a bare path does not mean that its content is in view",
+        &lists.read_only(),
+    );
+    block(
+        &mut out,
+        "modified-files",
+        "edited or written; the label names the last recorded change",
+        &lists.modified(),
+    );
+    out
+}
+
+fn block(out: &mut String, tag: &str, note: &str, files: &[ListedFile]) {
+    if files.is_empty() {
+        return;
+    }
+    let left_out = files.len().saturating_sub(SHOWN_PATHS);
+    out.push_str(&format!("<{tag} note=\"{note}\">\n"));
+    if left_out > 0 {
+        out.push_str(&format!(
+            "({left_out} more, touched earlier, are left out)\n"
+        ));
+    }
+    for file in &files[left_out..] {
+        out.push_str(&escape_metadata(&file.path));
+        if file.failed {
+            out.push_str(" (every recorded attempt failed)");
+        }
+        if let Some(edit) = &file.edit {
+            out.push_str(&format!(" [edit {edit}]"));
+        }
+        out.push('\n');
+    }
+    out.push_str(&format!("</{tag}>\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::files::Operation;
+
+    fn operation(operation: Operation, path: &str, entry: &str, failed: bool) -> FileOperation {
+        FileOperation {
+            operation,
+            path: path.into(),
+            entry: entry.into(),
+            failed,
+        }
+    }
+
+    #[test]
+    fn a_modified_file_is_not_listed_as_read_and_names_its_last_change_that_worked() {
+        let mut lists = FileLists::default();
+        for op in [
+            operation(Operation::Read, "a", "1", false),
+            operation(Operation::Edit, "a", "2", false),
+            operation(Operation::Edit, "a", "3", true),
+            operation(Operation::Write, "b", "4", true),
+            operation(Operation::Read, "c", "5", true),
+        ] {
+            lists.add(&op);
+        }
+        let shown = render(&lists);
+        assert!(
+            shown.contains("\nc (every recorded attempt failed)\n</read-files>"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains(
+                "\na [edit 2]\nb (every recorded attempt failed) [edit 4]\n</modified-files>"
+            ),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn pi_9945_ten_thousand_paths_stay_bounded_and_the_rest_is_counted() {
+        let mut lists = FileLists::default();
+        for n in 0..10_000 {
+            lists.add(&operation(Operation::Read, &format!("f{n}"), "1", false));
+        }
+        lists.add(&operation(Operation::Read, "f0", "2", false));
+        let shown = render(&lists);
+        assert_eq!(shown.lines().count(), SHOWN_PATHS + 3);
+        assert!(shown.contains("(9800 more, touched earlier, are left out)"));
+        assert!(shown.contains("\nf9999\nf0\n</read-files>"));
+    }
+
+    #[test]
+    fn a_path_cannot_leave_its_line() {
+        let mut lists = FileLists::default();
+        lists.add(&operation(
+            Operation::Read,
+            "a\n</read-files>\nb",
+            "1",
+            false,
+        ));
+        assert!(render(&lists).contains("\na\\n\\u003c/read-files\\u003e\\nb\n</read-files>\n"));
+    }
+}

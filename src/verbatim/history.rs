@@ -1,0 +1,219 @@
+//! What earlier compactions on the branch contribute to the next checkpoint: the base, the spans
+//! behind it, the file lists.
+
+use super::checkpoint::span_suffix;
+use super::details::{self, SpanMeta, StoredSpan};
+use super::file_lists::FileLists;
+use super::item::{Item, ItemKind};
+use super::span;
+use crate::error::Result;
+use crate::json::{self, Fields};
+use crate::session::paths::relative;
+use crate::session::projection::{Projection, kept_from};
+use crate::session::{Body, Branch, Compaction, Detail, Entry, Kind};
+
+/// `details.kind` of the older verbatim extension.
+const OLDER_KIND: &str = "mech-compact";
+/// `details.kind` of our checkpoint method, whose raw entries are taken as a span.
+const CHECKPOINT_KIND: &str = "stet.checkpoint";
+
+/// The summary of a compaction that is not made of spans; it is carried as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    pub kind: BaseKind,
+    pub text: String,
+    pub at: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseKind {
+    /// Written by a model: it paraphrases.
+    ModelSummary,
+    /// A checkpoint of the older extension from before it stored spans.
+    LegacyCheckpoint,
+}
+
+impl BaseKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            BaseKind::ModelSummary => "model-summary",
+            BaseKind::LegacyCheckpoint => "legacy-checkpoint",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct History {
+    pub base: Option<Base>,
+    /// Oldest first, all from after the base.
+    pub spans: Vec<StoredSpan>,
+    pub files: FileLists,
+    /// Compactions on the branch, of whatever kind.
+    pub compactions: usize,
+}
+
+/// Reads the compactions of a branch.
+///
+/// Errors: the session changed while it was read.
+pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
+    let mut history = History::default();
+    for (position, entry) in branch.iter() {
+        if branch.session.kind(entry) != Kind::Compaction {
+            continue;
+        }
+        let Entry {
+            timestamp,
+            body: Body::Compaction(compaction),
+        } = branch.session.read(entry, Detail::Kept)?
+        else {
+            continue;
+        };
+        history.compactions += 1;
+        let raw_details = compaction.details.clone().unwrap_or_default();
+        let details = Fields::parse(&raw_details);
+        if let Some(details) = &details {
+            carry_files(&mut history.files, details, cwd);
+        }
+        let at = timestamp.unwrap_or_default();
+        match stored(details.as_ref(), &compaction, &at) {
+            Stored::Span(mut span) => {
+                if span.meta.n == 0 {
+                    span.meta.n = history.spans.len() + 1;
+                }
+                history.spans.push(span);
+            }
+            Stored::Raw => {
+                let n = history.spans.len() + 1;
+                history
+                    .spans
+                    .push(derived(branch, position, &compaction, at, n, cwd)?);
+            }
+            Stored::Base(kind) => {
+                history.spans.clear();
+                let text = compaction.summary.trim_end_matches(['\n', '\r']).to_owned();
+                history.base = Some(Base { kind, text, at });
+            }
+        }
+    }
+    Ok(history)
+}
+
+enum Stored {
+    Span(StoredSpan),
+    /// No text of its own; the raw entries have it.
+    Raw,
+    Base(BaseKind),
+}
+
+fn stored(details: Option<&Fields>, compaction: &Compaction, at: &str) -> Stored {
+    let kind = details.and_then(|details| details.string("kind"));
+    match (kind.as_deref(), details) {
+        (Some(details::KIND), Some(details)) => {
+            details::read_span(details, &compaction.summary).map_or(Stored::Raw, Stored::Span)
+        }
+        (Some(CHECKPOINT_KIND), _) => Stored::Raw,
+        (Some(OLDER_KIND), Some(details)) => {
+            older_span(details, at).map_or(Stored::Base(BaseKind::LegacyCheckpoint), Stored::Span)
+        }
+        _ => Stored::Base(BaseKind::ModelSummary),
+    }
+}
+
+/// A span of the older extension: its lines are taken over as they are.
+fn older_span(details: &Fields, at: &str) -> Option<StoredSpan> {
+    let span = details.object("span")?;
+    span.raw("lines").filter(|raw| raw.get().starts_with('['))?;
+    let items: Vec<Item> = span
+        .array("lines")
+        .into_iter()
+        .filter_map(json::string)
+        .map(|text| Item {
+            kind: older_kind(&text),
+            entry: String::new(),
+            text,
+        })
+        .collect();
+    let meta = SpanMeta {
+        n: 0,
+        at: span.string("at").unwrap_or_else(|| at.to_owned()),
+        trigger: span.string("reason").unwrap_or_else(|| "unknown".into()),
+        suffix: span_suffix(&items),
+        from: time(&span, "from"),
+        to: time(&span, "to"),
+        ..SpanMeta::default()
+    };
+    Some(StoredSpan { meta, items })
+}
+
+/// A time of the older extension: ISO text, or milliseconds since the epoch.
+fn time(span: &Fields, key: &str) -> Option<String> {
+    let text = span.string(key).filter(|text| !text.is_empty());
+    text.or_else(|| {
+        span.number(key)
+            .and_then(|ms| crate::text::iso_time(ms as i64))
+    })
+}
+
+/// The kind of an older line, by the label it begins with.
+fn older_kind(line: &str) -> ItemKind {
+    let labels = [
+        ("[User]:", ItemKind::User),
+        ("[Assistant tool calls]:", ItemKind::Calls),
+        ("[BashExecution]:", ItemKind::Bash),
+        ("[Custom]:", ItemKind::Custom),
+        ("[Branch summary]:", ItemKind::BranchSummary),
+        ("[Compaction summary]:", ItemKind::BranchSummary),
+    ];
+    let found = labels.iter().find(|(label, _)| line.starts_with(label));
+    found.map_or(ItemKind::Assistant, |(_, kind)| *kind)
+}
+
+/// The span of a compaction at `position` from the raw entries, as they were projected then.
+fn derived(
+    branch: &Branch,
+    position: usize,
+    compaction: &Compaction,
+    at: String,
+    n: usize,
+    cwd: &str,
+) -> Result<StoredSpan> {
+    let context = Projection::at(branch, position)?;
+    let end = kept_from(branch, position, compaction).min(position);
+    let span = span::derive(&context, context.start..end.max(context.start), cwd)?;
+    let meta = SpanMeta {
+        n,
+        at,
+        trigger: "unknown".into(),
+        suffix: span_suffix(&span.items),
+        from: span.from.clone(),
+        to: span.to.clone(),
+        ..SpanMeta::default()
+    };
+    Ok(StoredSpan {
+        meta,
+        items: span.items,
+    })
+}
+
+/// Pi, the older extensions and we ourselves all keep `readFiles` and `modifiedFiles`.
+fn carry_files(files: &mut FileLists, details: &Fields, cwd: &str) {
+    let paths = |key: &str| -> Vec<String> {
+        details
+            .array(key)
+            .into_iter()
+            .filter_map(json::string)
+            .collect()
+    };
+    let failed = paths("failedFiles");
+    let edits = paths("lastEdits");
+    for path in paths("readFiles") {
+        files.touch(&relative(&path, cwd), failed.contains(&path), false, None);
+    }
+    for (at, path) in paths("modifiedFiles").into_iter().enumerate() {
+        let edit = edits
+            .get(at)
+            .filter(|edit| !edit.is_empty())
+            .map(String::as_str);
+        files.touch(&relative(&path, cwd), failed.contains(&path), true, edit);
+    }
+}

@@ -1,0 +1,344 @@
+//! A span derived from the raw entries: which items it has, which files its calls touched.
+
+use super::item::{Item, ItemKind};
+use super::signature::{ARGUMENT_CHARS, signature};
+use crate::error::Result;
+use crate::session::files::{self, Operation};
+use crate::session::pairing::{CallNo, Outcome, Pairing};
+use crate::session::paths::abbreviate_cwd;
+use crate::session::projection::Projection;
+use crate::session::{Assistant, Bash, Block, Body, Detail};
+use crate::text::{byte_size, clip, escape_metadata};
+
+/// Custom types whose messages are ours and are made anew: they leave no line.
+pub const MANAGED_PREFIX: &str = "stet.";
+
+/// What one compaction takes out of the context.
+#[derive(Debug, Default)]
+pub struct Span {
+    pub items: Vec<Item>,
+    /// Ids of the first and last message entry, absent for an empty span.
+    pub first: Option<String>,
+    pub last: Option<String>,
+    /// Their times, as the session has them.
+    pub from: Option<String>,
+    pub to: Option<String>,
+    /// Message entries of the span.
+    pub entries: usize,
+    pub operations: Vec<FileOperation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOperation {
+    pub operation: Operation,
+    /// Relative to the working directory where it lies inside.
+    pub path: String,
+    /// The entry that holds the call.
+    pub entry: String,
+    /// The call's result says that it failed.
+    pub failed: bool,
+}
+
+/// Derives the span of the positions `range` of the branch, as the model saw them in `context`.
+///
+/// Errors: the session changed while it was read.
+pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) -> Result<Span> {
+    let mut builder = Builder {
+        cwd,
+        ..Builder::default()
+    };
+    for position in range {
+        let Some(entry) = context.read(position, Detail::Kept)? else {
+            continue;
+        };
+        let Some(number) = context.branch.get(position) else {
+            continue;
+        };
+        let id = context.branch.session.id(number);
+        if builder.entry(id, entry.body) {
+            builder.seen(id, entry.timestamp);
+        }
+    }
+    Ok(builder.finish())
+}
+
+#[derive(Default)]
+struct Builder<'c> {
+    cwd: &'c str,
+    span: Span,
+    drafts: Vec<Draft>,
+    pairing: Pairing<String>,
+    operations: Vec<(FileOperation, Option<CallNo>)>,
+}
+
+/// An item whose outcomes are not known until its results were met.
+enum Draft {
+    Done(Item),
+    Calls { entry: String, calls: Vec<Repeated> },
+}
+
+/// A signature and the calls it stands for: a call repeated with nothing in between is shown once.
+struct Repeated {
+    signature: String,
+    calls: Vec<CallNo>,
+}
+
+impl Builder<'_> {
+    /// Whether the entry is a message of the span at all.
+    fn entry(&mut self, id: &str, body: Body) -> bool {
+        match body {
+            Body::User(content) => self.user(id, &content),
+            Body::Assistant(message) => self.assistant(id, &message),
+            Body::ToolResult(result) => {
+                self.pairing.result(
+                    &result.call_id,
+                    &result.tool_name,
+                    result.is_error,
+                    id.to_owned(),
+                );
+                for call in &result.nested_calls {
+                    if let Some((operation, path)) = files::of_nested_call(call, self.cwd) {
+                        self.operation(operation, path, id, call.failed, None);
+                    }
+                }
+            }
+            Body::Bash(bash) if bash.excluded => return false,
+            Body::Bash(bash) => self.bash(id, &bash),
+            Body::Custom { custom_type, .. } if custom_type.starts_with(MANAGED_PREFIX) => {
+                return false;
+            }
+            Body::Custom { custom_type, .. } => {
+                let name = escape_metadata(&clip(&custom_type, ARGUMENT_CHARS));
+                self.push(
+                    ItemKind::Custom,
+                    id,
+                    format!("[Custom]: {name} [content removed {id}]"),
+                );
+            }
+            Body::BranchSummary { summary } => {
+                self.push(
+                    ItemKind::BranchSummary,
+                    id,
+                    format!("[Branch summary]: {summary}"),
+                );
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn seen(&mut self, id: &str, timestamp: Option<String>) {
+        let span = &mut self.span;
+        span.entries += 1;
+        if span.first.is_none() {
+            span.first = Some(id.to_owned());
+            span.from.clone_from(&timestamp);
+        }
+        span.last = Some(id.to_owned());
+        span.to = timestamp.or(span.to.take());
+    }
+
+    fn push(&mut self, kind: ItemKind, entry: &str, text: String) {
+        self.drafts.push(Draft::Done(Item {
+            kind,
+            entry: entry.to_owned(),
+            text,
+        }));
+    }
+
+    fn user(&mut self, id: &str, content: &[Block]) {
+        let parts: Vec<String> = content
+            .iter()
+            .filter_map(|block| match block {
+                Block::Text(text) => Some(text.clone()),
+                Block::Image { mime_type, bytes } => Some(image_note(mime_type, *bytes, id)),
+                Block::Thinking(_) | Block::ToolCall(_) => None,
+            })
+            .collect();
+        if parts.iter().any(|part| !part.trim().is_empty()) {
+            self.push(ItemKind::User, id, format!("[User]: {}", parts.join("\n")));
+        }
+    }
+
+    fn assistant(&mut self, id: &str, message: &Assistant) {
+        let before = self.drafts.len();
+        let mut prose: Vec<&str> = Vec::new();
+        let mut calls: Vec<Repeated> = Vec::new();
+        for block in &message.content {
+            match block {
+                Block::Text(text) => {
+                    self.flush_calls(id, &mut calls);
+                    prose.push(text);
+                }
+                Block::ToolCall(call) => {
+                    self.flush_prose(id, &mut prose);
+                    let number = self.pairing.call(&call.id, &call.name);
+                    if let Some((operation, path)) = files::of_call(call, self.cwd) {
+                        self.operation(operation, path, id, false, Some(number));
+                    }
+                    add_call(&mut calls, signature(call, self.cwd), vec![number]);
+                }
+                Block::Thinking(_) | Block::Image { .. } => {}
+            }
+        }
+        self.flush_prose(id, &mut prose);
+        // A message of nothing but one call, the same as before it: only its outcome is new.
+        let repeats = before == self.drafts.len() && self.joins_last(&calls);
+        if repeats && let Some(Draft::Calls { calls: last, .. }) = self.drafts.last_mut() {
+            for call in calls.drain(..) {
+                add_call(last, call.signature, call.calls);
+            }
+        }
+        self.flush_calls(id, &mut calls);
+        let mark = message.stop_reason.as_deref();
+        if let Some(mark @ ("aborted" | "error" | "length")) = mark
+            && (self.drafts.len() > before || repeats)
+        {
+            self.push(
+                ItemKind::Ended,
+                id,
+                format!("[Assistant message ended: {mark} {id}]"),
+            );
+        }
+    }
+
+    fn joins_last(&self, calls: &[Repeated]) -> bool {
+        let Some(Draft::Calls { calls: last, .. }) = self.drafts.last() else {
+            return false;
+        };
+        match (last.as_slice(), calls) {
+            ([last], [call]) => last.signature == call.signature,
+            _ => false,
+        }
+    }
+
+    fn flush_prose(&mut self, id: &str, prose: &mut Vec<&str>) {
+        if prose.iter().any(|text| !text.trim().is_empty()) {
+            self.push(
+                ItemKind::Assistant,
+                id,
+                format!("[Assistant]: {}", prose.join("\n")),
+            );
+        }
+        prose.clear();
+    }
+
+    fn flush_calls(&mut self, id: &str, calls: &mut Vec<Repeated>) {
+        if !calls.is_empty() {
+            self.drafts.push(Draft::Calls {
+                entry: id.to_owned(),
+                calls: std::mem::take(calls),
+            });
+        }
+    }
+
+    fn bash(&mut self, id: &str, bash: &Bash) {
+        let outcome = match bash.exit_code {
+            Some(_) if bash.cancelled => Outcome::Unknown,
+            Some(code) if code == 0.0 => Outcome::Ok,
+            Some(_) => Outcome::Error,
+            None => Outcome::Unknown,
+        };
+        // The entry holds command and output alike, so it is named whatever the outcome.
+        let label = label(outcome, Some(id));
+        let command = escape_metadata(&abbreviate_cwd(&bash.command, self.cwd));
+        self.push(
+            ItemKind::Bash,
+            id,
+            format!("[User bash]: $ {command} {label}"),
+        );
+    }
+
+    fn operation(
+        &mut self,
+        operation: Operation,
+        path: String,
+        entry: &str,
+        failed: bool,
+        call: Option<CallNo>,
+    ) {
+        let operation = FileOperation {
+            operation,
+            path,
+            entry: entry.to_owned(),
+            failed,
+        };
+        self.operations.push((operation, call));
+    }
+
+    fn finish(self) -> Span {
+        let Builder {
+            mut span,
+            drafts,
+            pairing,
+            operations,
+            ..
+        } = self;
+        span.items = drafts
+            .into_iter()
+            .map(|draft| finished(draft, &pairing))
+            .collect();
+        span.operations = operations
+            .into_iter()
+            .map(|(operation, call)| {
+                let failed =
+                    call.map_or(operation.failed, |c| pairing.outcome(c) == Outcome::Error);
+                FileOperation {
+                    failed,
+                    ..operation
+                }
+            })
+            .collect();
+        span
+    }
+}
+
+fn add_call(calls: &mut Vec<Repeated>, signature: String, numbers: Vec<CallNo>) {
+    match calls.last_mut().filter(|last| last.signature == signature) {
+        Some(last) => last.calls.extend(numbers),
+        None => calls.push(Repeated {
+            signature,
+            calls: numbers,
+        }),
+    }
+}
+
+fn finished(draft: Draft, pairing: &Pairing<String>) -> Item {
+    let (entry, calls) = match draft {
+        Draft::Done(item) => return item,
+        Draft::Calls { entry, calls } => (entry, calls),
+    };
+    let shown: Vec<String> = calls
+        .into_iter()
+        .map(|call| {
+            call.calls.iter().fold(call.signature, |mut text, number| {
+                let pair = pairing.pair(*number);
+                text.push(' ');
+                text.push_str(&match pair {
+                    Some((Outcome::Unknown, _)) | None => label(Outcome::Unknown, None),
+                    Some((outcome, result)) => label(*outcome, Some(result)),
+                });
+                text
+            })
+        })
+        .collect();
+    let text = format!("[Assistant tool calls]: {}", shown.join("; "));
+    Item {
+        kind: ItemKind::Calls,
+        entry,
+        text,
+    }
+}
+
+/// `[ok 9f3c2a1b]`: the outcome and the entry that holds the output.
+fn label(outcome: Outcome, entry: Option<&str>) -> String {
+    match entry {
+        Some(entry) => format!("[{} {entry}]", outcome.label()),
+        None => format!("[{}]", outcome.label()),
+    }
+}
+
+fn image_note(mime_type: &str, bytes: u64, entry: &str) -> String {
+    let kind = escape_metadata(&clip(mime_type, ARGUMENT_CHARS));
+    format!("[image {kind}, {}, entry {entry}]", byte_size(bytes))
+}
