@@ -7,7 +7,7 @@ pub fn clip_json(text: &str, limit: usize) -> String {
         return text.to_owned();
     };
     // An escape is at most six characters long; look back for one that starts before the cut.
-    let head = text[..end].as_bytes();
+    let head = &text.as_bytes()[..end];
     let window = head.len().saturating_sub(6);
     if let Some(run_end) = head[window..]
         .iter()
@@ -18,7 +18,7 @@ pub fn clip_json(text: &str, limit: usize) -> String {
             .iter()
             .rposition(|b| *b != b'\\')
             .map_or(0, |i| i + 1);
-        let opens_escape = (run_end - run_start) % 2 == 0;
+        let opens_escape = (run_end - run_start).is_multiple_of(2);
         let escape_len = if text.as_bytes().get(run_end + 1) == Some(&b'u') {
             6
         } else {
@@ -96,12 +96,17 @@ pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);
     }
     out
+}
+
+/// `1 entry`, `1,024 entries`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
 }
 
 /// A byte size for people, in units of 1024: `312 B`, `12 KB`, `6.6 MB`.

@@ -19,11 +19,35 @@ export function latestCompaction(sessions: Sessions): (Entry & { type: "compacti
   return undefined;
 }
 
-export function hasSystemMessage(sessions: Sessions): boolean {
-  for (const entry of fromLeaf(sessions)) {
-    if (entry.type === "message" && entry.message.role === "system") return true;
+/**
+ * Whether some entry of the branch is of a kind. Remembers the answer for the
+ * leaf it saw last, so that a session that only grows is walked once: on a long
+ * one the whole walk takes milliseconds, and some hooks ask before every request.
+ */
+export class BranchFact {
+  private readonly test: (entry: Entry) => boolean;
+  private leafId: string | null = null;
+  private answer = false;
+
+  constructor(test: (entry: Entry) => boolean) {
+    this.test = test;
   }
-  return false;
+
+  holds(sessions: Sessions): boolean {
+    let answer = false;
+    for (const entry of fromLeaf(sessions)) {
+      answer = entry.id === this.leafId ? this.answer : this.test(entry);
+      if (answer || entry.id === this.leafId) break;
+    }
+    this.leafId = sessions.getLeafId();
+    this.answer = answer;
+    return answer;
+  }
+}
+
+export class BranchFacts {
+  readonly compacted = new BranchFact((entry) => entry.type === "compaction");
+  readonly hasSystemMessage = new BranchFact((entry) => entry.type === "message" && entry.message.role === "system");
 }
 
 export function labelsOf(sessions: Sessions, branch: readonly Entry[]): Record<string, string> {

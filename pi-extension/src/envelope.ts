@@ -1,7 +1,7 @@
 // The envelope of one step, made from what Pi knows at this moment.
 import { existsSync } from "node:fs";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { hasSystemMessage, labelsOf } from "./branch.ts";
+import { labelsOf } from "./branch.ts";
 import type { Host } from "./host.ts";
 import { agentDir, compactionSettings, PI_VERSION } from "./pi-compat.ts";
 import {
@@ -85,6 +85,6 @@ function modelOf({ model }: ExtensionContext): Envelope["model"] {
 function promptOf(host: Host, ctx: ExtensionContext): Pick<Envelope, "contextFiles" | "systemPrompt"> {
   return {
     contextFiles: host.contextFiles,
-    systemPrompt: hasSystemMessage(ctx.sessionManager) ? undefined : ctx.getSystemPrompt(),
+    systemPrompt: host.branch.hasSystemMessage.holds(ctx.sessionManager) ? undefined : ctx.getSystemPrompt(),
   };
 }

@@ -10,7 +10,6 @@ import type {
   SessionTreeEvent,
   TurnEndEvent,
 } from "@earendil-works/pi-coding-agent";
-import { latestCompaction } from "./branch.ts";
 import type { CompactionHook } from "./compaction.ts";
 import { guarded } from "./guard.ts";
 import type { Host } from "./host.ts";
@@ -55,7 +54,7 @@ export class Hooks {
     if (!spec || !handler || !(spec.when === undefined || spec.when === "compacted")) return undefined;
     return subscribe(this.host.pi, name, (event, ctx) =>
       guarded(this.host, ctx, () => {
-        if (spec.when === "compacted" && !latestCompaction(ctx.sessionManager)) return undefined;
+        if (spec.when === "compacted" && !this.host.branch.compacted.holds(ctx.sessionManager)) return undefined;
         return handler(event, ctx, spec);
       }),
     );

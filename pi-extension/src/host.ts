@@ -3,6 +3,7 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { ActiveSet } from "./active.ts";
 import type { CommandDescriptions } from "./autocomplete.ts";
+import type { BranchFacts } from "./branch.ts";
 import type { Log } from "./log.ts";
 import type { Notices } from "./notices.ts";
 import type { ContextFile, Manifest } from "./protocol.ts";
@@ -17,6 +18,7 @@ export interface Host {
   recorder: Recorder | undefined;
   active: ActiveSet;
   descriptions: CommandDescriptions;
+  branch: BranchFacts;
   /** Aborted when the session ends: from then on `pi` and every `ctx` are stale. */
   lifetime: AbortSignal;
   /** Pi hands these out only before a run and to commands; kept for the other events. */

@@ -8,7 +8,7 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import { ActiveSet } from "./active.ts";
 import { CommandDescriptions } from "./autocomplete.ts";
-import { hasSystemMessage } from "./branch.ts";
+import { BranchFacts } from "./branch.ts";
 import { registerCommands } from "./commands.ts";
 import { CompactionHook } from "./compaction.ts";
 import { guarded } from "./guard.ts";
@@ -32,7 +32,12 @@ export default async function extension(pi: ExtensionAPI): Promise<void> {
     pi.on("session_start", (_event, ctx) => notices.oldPi(ctx, PI_VERSION, OLDEST_PI));
     return;
   }
-  const cancelOnFailure = process.env.PI_STET_ON_FAILURE === "cancel";
+  const onFailure = process.env.PI_STET_ON_FAILURE || "summary";
+  const cancelOnFailure = onFailure === "cancel";
+  if (!cancelOnFailure && onFailure !== "summary") {
+    const notices = new Notices(NAME);
+    pi.on("session_start", (_event, ctx) => notices.badSetting(ctx, "PI_STET_ON_FAILURE", onFailure, "summary"));
+  }
   const startup = await loadManifest(process.env);
   if ("problem" in startup) standAside(pi, startup, cancelOnFailure);
   else wire(pi, startup, cancelOnFailure);
@@ -60,6 +65,7 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
       unknown: (ctx, name) => notices.unknownToHost(ctx, `"${name}"`),
     }),
     descriptions: new CommandDescriptions(),
+    branch: new BranchFacts(),
     lifetime: ending.signal,
     contextFiles: undefined,
     cancelOnFailure,
@@ -71,7 +77,7 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
   let unknownHooks: string[] = [];
   pi.on("session_start", (_event, ctx) =>
     guarded(host, ctx, () => {
-      host.active.toolsRestored(!hasSystemMessage(ctx.sessionManager));
+      host.active.toolsRestored(!host.branch.hasSystemMessage.holds(ctx.sessionManager));
       for (const event of unknownHooks) notices.unknownToHost(ctx, `the event ${event}`);
     }),
   );

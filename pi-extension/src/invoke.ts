@@ -55,7 +55,11 @@ async function run(
     outcome: describe(outcome),
   });
   if (host.recorder && typeof outcome === "object" && "reply" in outcome && !isStale(outcome)) {
-    await host.recorder.write(envelope, inline, outcome.reply, received);
+    try {
+      await host.recorder.write(envelope, inline, outcome.reply, received);
+    } catch (error) {
+      if (!signal.aborted) host.notices.notRecorded(ctx, error instanceof Error ? error.message : String(error));
+    }
   }
   return outcome;
 }

@@ -39,6 +39,14 @@ export class Notices {
     this.once(ctx, `crashed:${text}`, `could not handle an event of Pi: ${text}`);
   }
 
+  badSetting(ctx: ExtensionContext, variable: string, value: string, meant: string): void {
+    this.once(ctx, `setting:${variable}`, `does not know ${variable}=${value}; it uses ${meant}`);
+  }
+
+  notRecorded(ctx: ExtensionContext, text: string): void {
+    this.once(ctx, "notRecorded", `could not write a recording: ${text}`);
+  }
+
   /** For what a person has just asked for: told every time. */
   refused(ctx: ExtensionContext, command: string, failure: Failure): void {
     notify(ctx, "warning", `${this.name}: /${command} failed: ${failure.text}`);

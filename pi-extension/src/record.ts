@@ -15,6 +15,7 @@ export function openRecorder(dir: string | undefined): Recorder | undefined {
   if (!dir) return undefined;
   let last = Promise.resolve();
   return {
+    // One after the other, so that the numbers tell the order of the calls.
     write(envelope, inline, reply, replyText) {
       const { record: _, ...rest } = envelope;
       const recorded: Envelope = {
@@ -26,8 +27,9 @@ export function openRecorder(dir: string | undefined): Recorder | undefined {
       };
       // Serialised now: entries are shared with Pi's memory.
       const envelopeText = `${JSON.stringify(recorded)}\n`;
-      last = last.then(() => save(dir, envelope.event, envelopeText, withoutResolved(replyText))).catch(() => {});
-      return last;
+      const saved = last.then(() => save(dir, envelope.event, envelopeText, withoutResolved(replyText)));
+      last = saved.catch(() => {});
+      return saved;
     },
   };
 }

@@ -78,7 +78,8 @@ impl<'a> Session<'a> {
                 },
             ));
         };
-        if !(header.version <= NEWEST_VERSION) {
+        // A version that is no number is not a known one either.
+        if header.version.is_nan() || header.version > NEWEST_VERSION {
             return Err(Error::UnknownFormat(format!("{}", header.version)));
         }
         if header.version < 2.0 {

@@ -7,7 +7,7 @@ use super::file_lists::{self, FileLists};
 use super::history::{Base, BaseKind};
 use super::item::{self, Item};
 use super::wording;
-use crate::text::{escape_attribute, grouped};
+use crate::text::{counted, escape_attribute, grouped};
 
 pub struct Checkpoint<'a> {
     pub base: Option<&'a Base>,
@@ -67,11 +67,11 @@ impl Checkpoint<'_> {
             return;
         };
         out.push_str(&format!(
-            "Compaction {} ({}, {}): {} entries became span {}; the context held about {} tokens before.\n",
+            "Compaction {} ({}, {}): {} became span {}; the context held about {} tokens before.\n",
             self.remarks.compaction,
             escape_attribute(&meta.trigger),
             meta.at,
-            grouped(self.remarks.entries as u64),
+            counted(self.remarks.entries, "entry", "entries"),
             meta.n,
             grouped(self.remarks.tokens_before.max(0.0) as u64),
         ));

@@ -235,7 +235,7 @@ impl Builder<'_> {
     fn bash(&mut self, id: &str, bash: &Bash) {
         let outcome = match bash.exit_code {
             Some(_) if bash.cancelled => Outcome::Unknown,
-            Some(code) if code == 0.0 => Outcome::Ok,
+            Some(0.0) => Outcome::Ok,
             Some(_) => Outcome::Error,
             None => Outcome::Unknown,
         };
