@@ -63,7 +63,7 @@ async function run(
     const { reply } = step;
     applyEffects(host, ctx, reply.effects ?? []);
     if (reply.error) return { failure: failureOf(reply.error) };
-    if (!reply.ask && !reply.complete) return reply.result === undefined ? "none" : { result: reply.result };
+    if (!reply.ask && !reply.complete) return isObject(reply.result) ? { result: reply.result } : "none";
 
     stepsLeft = Math.min(stepsLeft, reply.stepsLeft ?? stepsLeft);
     if (stepsLeft <= 0) return { failure: { cause: "steps", text: "it wanted more steps than it had announced" } };
@@ -90,6 +90,10 @@ async function carryOut(
   } else if (reply.complete) {
     progress.completion = await complete(ctx, reply.complete, signal);
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function failureOf({ code, message, hint }: NonNullable<Reply["error"]>): Failure {

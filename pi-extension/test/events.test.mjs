@@ -179,7 +179,7 @@ test("a compaction that the binary cancels fails as cancelled", async () => {
   });
 });
 
-for (const answer of ["none", "empty"]) {
+for (const answer of ["none", "null", "empty"]) {
   test(`no opinion (${answer}) leaves an earlier extension's compaction in place`, async () => {
     await withPi({ before: [OTHER_EXTENSION], env: { OTTER_COMPACT: answer } }, async (pi) => {
       await talk(pi);

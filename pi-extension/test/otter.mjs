@@ -6,7 +6,7 @@
 //                    fail      how `hook` fails: crash garbage notJson hang flood half protocol status2 error
 //                    on        the event on which it does (default: session_before_compact)
 //                    manifest  how `manifest` fails: crash garbage protocol
-//   OTTER_COMPACT  how it answers a compaction: answer (default) ask none empty cancel unknownId stale
+//   OTTER_COMPACT  how it answers a compaction: answer (default) ask none null empty cancel unknownId stale
 //   OTTER_LIMIT    the time limit of its hooks, tools and commands in milliseconds
 import { appendFileSync, readFileSync, writeSync } from "node:fs";
 
@@ -85,6 +85,7 @@ const handlers = {
   session_before_compact(envelope) {
     const { cut, payload, now } = envelope;
     if (OTTER_COMPACT === "none") return {};
+    if (OTTER_COMPACT === "null") return { result: null };
     if (OTTER_COMPACT === "empty") return { result: {} };
     if (OTTER_COMPACT === "cancel") return { result: { cancel: true } };
     if (OTTER_COMPACT === "ask" && !envelope.answers) {
