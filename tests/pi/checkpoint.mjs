@@ -26,37 +26,55 @@ export function stablePart(summary) {
 }
 
 /**
- * What Pi's messages of a span must look like in it: a list of texts and patterns,
- * one per item. Half of a surrogate pair cannot be stored as UTF-8 and is U+FFFD.
+ * What Pi's messages of a span must look like in it, one record per item:
+ * { kind, entry, match }, `match` a text or a pattern. Half of a surrogate pair
+ * cannot be stored as UTF-8 and is U+FFFD.
  */
 export function expectedItems(located) {
-  const results = resultsOf(located);
-  const items = located.flatMap(({ message, entry }) => itemsOf(message, entry, results));
-  return items.map((item) => (typeof item === "string" ? item.toWellFormed() : item));
+  const labels = labelsOf(located);
+  const items = [];
+  for (const { message, entry } of located) {
+    const ofMessage = itemsOf(message, entry);
+    if (isRepetition(items.at(-1), ofMessage)) items.at(-1).calls.push(...ofMessage.shift().calls);
+    items.push(...ofMessage);
+  }
+  return items.map(({ kind, entry, text, pattern, calls }) => ({
+    kind,
+    entry,
+    match: text?.toWellFormed() ?? pattern ?? callsPattern(calls, labels),
+  }));
 }
 
-/** For each call of the span, in order of the results: its outcome label. */
-function resultsOf(located) {
-  const byCall = new Map();
+/** For each call that has a result in the span: its outcome label. */
+function labelsOf(located) {
+  const labels = new Map();
   for (const { message, entry } of located) {
     if (message.role !== "toolResult") continue;
-    byCall.set(message.toolCallId, `[${message.isError ? "error" : "ok"} ${entry.id}]`);
+    labels.set(message.toolCallId, `[${message.isError ? "error" : "ok"} ${entry.id}]`);
   }
-  return byCall;
+  return labels;
 }
 
-function itemsOf(message, entry, results) {
+const sameCall = (a, b) => a.name === b.name && JSON.stringify(a.arguments) === JSON.stringify(b.arguments);
+
+/** A message of one call only, the same as the one before it, adds its outcome to that one. */
+function isRepetition(last, [first]) {
+  if (last?.kind !== "calls" || first?.kind !== "calls") return false;
+  return [...last.calls, ...first.calls].every((call) => sameCall(call, last.calls[0]));
+}
+
+function itemsOf(message, { id }) {
   switch (message.role) {
     case "user":
-      return [userItem(message, entry)];
+      return [{ kind: "user", entry: id, ...userText(message, id) }];
     case "assistant":
-      return assistantItems(message, entry, results);
+      return assistantItems(message, id);
     case "bashExecution":
-      return [`[User bash]: $ ${message.command} [${bashOutcome(message)} ${entry.id}]`];
+      return [{ kind: "bash", entry: id, text: `[User bash]: $ ${message.command} [${bashOutcome(message)} ${id}]` }];
     case "custom":
-      return [`[Custom]: ${message.customType} [content removed ${entry.id}]`];
+      return [{ kind: "custom", entry: id, text: `[Custom]: ${message.customType} [content removed ${id}]` }];
     case "branchSummary":
-      return [`[Branch summary]: ${message.summary}`];
+      return [{ kind: "branch", entry: id, text: `[Branch summary]: ${message.summary}` }];
     case "toolResult":
       return [];
     default:
@@ -71,70 +89,72 @@ function bashOutcome({ exitCode, cancelled }) {
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-function userItem(message, entry) {
+function userText(message, id) {
   const blocks = typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
-  if (blocks.every((block) => block.type === "text")) return `[User]: ${blocks.map((block) => block.text).join("\n")}`;
+  if (blocks.every((block) => block.type === "text")) {
+    return { text: `[User]: ${blocks.map((block) => block.text).join("\n")}` };
+  }
   const parts = blocks.map((block) =>
     block.type === "text"
       ? escaped(block.text)
-      : `\\[image ${escaped(block.mimeType)}, [0-9.]+ (?:B|KB|MB), entry ${entry.id}\\]`,
+      : `\\[image ${escaped(block.mimeType)}, [0-9.]+ (?:B|KB|MB), entry ${id}\\]`,
   );
-  return new RegExp(`\\[User\\]: ${parts.join("\n")}`, "y");
+  return { pattern: new RegExp(`\\[User\\]: ${parts.join("\n")}`, "y") };
 }
 
-function assistantItems(message, entry, results) {
+/** Blocks keep their order; text blocks next to each other are one item, and so are calls. */
+function assistantItems(message, id) {
   const items = [];
-  let calls = [];
-  const flushCalls = () => {
-    if (calls.length > 0) items.push(callsItem(calls, results));
-    calls = [];
-  };
   for (const block of message.content) {
-    if (block.type === "toolCall") calls.push(block);
-    if (block.type === "text" && block.text !== "") {
-      flushCalls();
-      items.push(`[Assistant]: ${block.text}`);
+    const last = items.at(-1);
+    if (block.type === "text" && block.text.trim() !== "") {
+      if (last?.kind === "assistant") last.text += `\n${block.text}`;
+      else items.push({ kind: "assistant", entry: id, text: `[Assistant]: ${block.text}` });
+    }
+    if (block.type === "toolCall") {
+      if (last?.kind === "calls") last.calls.push(block);
+      else items.push({ kind: "calls", entry: id, calls: [block] });
     }
   }
-  flushCalls();
   if (["aborted", "error", "length"].includes(message.stopReason)) {
-    items.push(`[Assistant message ended: ${message.stopReason} ${entry.id}]`);
+    items.push({ kind: "ended", entry: id, text: `[Assistant message ended: ${message.stopReason} ${id}]` });
   }
   return items;
 }
 
 /** Signatures are one line; between name and outcome anything may stand. A repeated call shows only its outcome. */
-function callsItem(calls, results) {
+function callsPattern(calls, labels) {
   let pattern = "\\[Assistant tool calls\\]: ";
   calls.forEach((call, i) => {
-    const outcome = escaped(results.get(call.id) ?? "[unknown]");
-    const before = calls[i - 1];
-    const repeated = before && before.name === call.name && JSON.stringify(before.arguments) === JSON.stringify(call.arguments);
-    if (repeated) pattern += ` ${outcome}`;
-    else pattern += `${i > 0 ? "; " : ""}${escaped(call.name)}\\([^\n]*\\) ${outcome}`;
+    const label = escaped(labels.get(call.id) ?? "[unknown]");
+    const repeated = i > 0 && sameCall(calls[i - 1], call);
+    if (repeated) pattern += ` ${label}`;
+    else pattern += `${i > 0 ? "; " : ""}${escaped(call.name)}\\([^\n]*\\) ${label}`;
   });
   return new RegExp(pattern, "y");
 }
 
-/** Fails unless the span's text is exactly these items, each on a line of its own. */
+/** Fails unless the span's text is exactly these items, each on a line of its own. Gives their texts. */
 export function assertItems(text, items, where) {
   let at = 0;
-  items.forEach((item, i) => {
+  const texts = items.map(({ match }, i) => {
     if (i > 0) {
       assert.equal(text[at], "\n", `${where}: item ${i} must begin on a new line, here: ${excerpt(text, at)}`);
       at += 1;
     }
-    if (typeof item === "string") {
-      assert.equal(text.slice(at, at + item.length), item, `${where}: item ${i}`);
-      at += item.length;
-    } else {
-      item.lastIndex = at;
-      const match = item.exec(text);
-      assert.ok(match, `${where}: item ${i} must match ${item}, here: ${excerpt(text, at)}`);
-      at += match[0].length;
-    }
+    const found = textAt(text, at, match);
+    assert.ok(found !== undefined, `${where}: item ${i} must be ${match}\nhere: ${excerpt(text, at)}`);
+    at += found.length;
+    return found;
   });
   assert.equal(text.slice(at), "", `${where}: the span goes on after its last item`);
+  return texts;
+}
+
+function textAt(text, at, match) {
+  if (typeof match === "string") return text.startsWith(match, at) ? match : undefined;
+  match.lastIndex = at;
+  return match.exec(text)?.[0];
 }
 
 const excerpt = (text, at) => JSON.stringify(text.slice(at, at + 300));

@@ -58,8 +58,10 @@ function checkOne(entry, prepared, branch) {
   const span = spansOf(entry.summary).at(-1);
   assert.ok(span, `${where} has a span`);
   assert.equal(span.attributes.trigger, prepared.reason, `${where}: trigger`);
-  assertItems(span.text, expectedItems(located), where);
-  checkDetails(entry, located, where);
+  const items = expectedItems(located);
+  const texts = assertItems(span.text, items, where);
+  const index = items.map(({ kind, entry: id }, i) => [kind, id, Buffer.byteLength(texts[i])]);
+  checkDetails(entry, index, located, where);
   assert.match(entry.summary.split("\n").at(-1), /below.*word for word/, `${where}: the last line says that the verbatim tail begins`);
   return { entry, prepared, located, span };
 }
@@ -95,33 +97,22 @@ function isSameMessage(entry, message) {
   }
 }
 
-/** The ids that stand in details.span, in order and without repetition. */
-function detailedIds(details) {
-  return [...new Set(details.span.items.map((item) => item.entry ?? item.id ?? item[1]))];
-}
-
-function checkDetails({ details, summary }, located, where) {
-  assert.ok(Array.isArray(details.span?.items), `${where}: details.span.items`);
+/** `index` is what details.span must list: kind, entry and UTF-8 length of each item. */
+function checkDetails({ details, summary }, index, located, where) {
   const { items, ...span } = details.span;
+  assert.deepEqual(items, index, `${where}: details.span.items`);
   const size = Buffer.byteLength(JSON.stringify({ ...details, span }));
   assert.ok(size <= DETAILS_BYTES, `${where}: details without the index of items take ${size} bytes`);
-  const shown = located.filter(({ message }) => itemCount(message) > 0).map(({ entry }) => entry.id);
-  assert.deepEqual(detailedIds(details), shown, `${where}: the entries of details.span are Pi's`);
-  const text = JSON.stringify(details);
-  for (const { message } of located) {
-    for (const line of proseOf(message).flatMap((prose) => prose.split("\n"))) {
-      if (line.length < 40) continue;
-      assert.ok(!text.includes(JSON.stringify(line).slice(1, -1)), `${where}: details repeat the text "${line.slice(0, 60)}"`);
-      assert.ok(summary.includes(line));
-    }
-  }
+  assertTextStoredOnce(details, summary, located, where);
 }
 
-function itemCount(message) {
-  if (message.role === "toolResult") return 0;
-  if (message.role !== "assistant") return 1;
-  const visible = message.content.filter((block) => block.type === "toolCall" || (block.type === "text" && block.text !== ""));
-  return visible.length + (["aborted", "error", "length"].includes(message.stopReason) ? 1 : 0);
+function assertTextStoredOnce(details, summary, located, where) {
+  const text = JSON.stringify(details);
+  const lines = located.flatMap(({ message }) => proseOf(message)).flatMap((prose) => prose.split("\n"));
+  for (const line of lines.filter((candidate) => candidate.length >= 40)) {
+    assert.ok(summary.includes(line), `${where}: the checkpoint holds "${line.slice(0, 60)}"`);
+    assert.ok(!text.includes(JSON.stringify(line).slice(1, -1)), `${where}: details repeat "${line.slice(0, 60)}"`);
+  }
 }
 
 function checkPrefixes(branch) {

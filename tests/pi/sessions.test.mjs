@@ -68,9 +68,14 @@ test("a fork before and after its own compaction", async (t) => {
 test("a tree move: the leaf is not the last line", async (t) => {
   const chat = await openChat(t);
   await firstWork(chat, "rain");
+  const fork = await chat.leaf();
   await keepThis(chat, "rain");
   const here = await chat.leaf();
-  await chat.user("A branch that is abandoned.", [{ say: "I look anyway.", calls: [bash("sed s/medium/other/ medium.txt")] }, "An abandoned answer."]);
+  await chat.helper(`tree ${fork}`);
+  await chat.user("A branch that is abandoned.", [
+    { say: "I look anyway.", calls: [bash("sed s/medium/other/ medium.txt")] },
+    prose("the abandoned answer", 1200),
+  ]);
   await chat.helper(`tree ${here}`);
   assert.equal(await chat.leaf(), here);
   assert.notEqual(readSession(await chat.sessionFile()).at(-1).id, here, "the leaf is not the last line");

@@ -130,6 +130,24 @@ test("calls that run at the same time, that repeat, that fail, that nobody knows
   assert.equal(span.text.match(/bash\(command="cat small\.txt"\)/g).length, 1, "a repeated call is written once");
 });
 
+test("a call that is repeated until it succeeds is written once, with every outcome", async (t) => {
+  const poll = bash("test -e ready || { touch ready; exit 1; }");
+  const chat = await openChat(t);
+  await chat.user("Wait until it is ready.", [
+    { calls: [poll] },
+    { calls: [poll] },
+    { calls: [poll] },
+    { say: "Once more, to be sure.", calls: [poll] },
+    "It is ready.",
+  ]);
+  await keepThis(chat);
+  await chat.compact();
+  await goOn(chat);
+  const [{ span }] = await assertCheckpoints(chat, { count: 1 });
+  const outcomes = span.text.match(/\) ((?:\[(?:ok|error) [0-9a-f]{8}\] ?)+)$/gm);
+  assert.deepEqual(outcomes.map((run) => run.match(/ok|error/g)), [["error", "ok", "ok"], ["ok"]]);
+});
+
 test("messages of other extensions become stubs", async (t) => {
   const chat = await openChat(t);
   await chat.user("Hello.", ["Hello!"]);
