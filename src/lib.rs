@@ -1,6 +1,6 @@
 //! Compaction without a model for the Pi coding agent.
 //!
-//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`] ·
+//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`] ·
 //! [`verbatim`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`json`], [`error`].
 
 pub mod cli;
@@ -11,5 +11,6 @@ pub mod manifest;
 pub mod protocol;
 pub mod session;
 pub mod settings;
+pub mod status;
 pub mod text;
 pub mod verbatim;

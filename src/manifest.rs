@@ -1,7 +1,7 @@
 //! What the host registers for this binary.
 
 use crate::protocol::PROTOCOL;
-use crate::protocol::manifest::{Hook, Limits, Manifest};
+use crate::protocol::manifest::{Command, Hook, Limits, Manifest};
 
 /// From start to reply. Pi waits for us, so the bound is hard (see `cli::watchdog`).
 pub const DEADLINE_MS: u64 = 20_000;
@@ -29,7 +29,22 @@ pub fn manifest() -> Manifest {
             hook("session_compact_failed", false),
         ],
         tools: Vec::new(),
-        commands: Vec::new(),
+        commands: vec![
+            command(
+                "compaction-method",
+                "Show or choose how this session is compacted: verbatim, or Pi's summary",
+                &[&["verbatim", "summary"], &["rebuild"]],
+            ),
+            command(
+                "cap-compaction",
+                "Show or set the size guard of checkpoints: warn, on or off, and a budget",
+                &[
+                    &["warn", "on", "off", "25%", "80000c", "20000t"],
+                    &["25%", "80000c", "20000t"],
+                ],
+            ),
+            command("stet", "Show what pi-stet does on this branch", &[]),
+        ],
         prompt_sections: Vec::new(),
         message_types: Vec::new(),
     }
@@ -42,5 +57,16 @@ fn hook(event: &str, session: bool) -> Hook {
         when: None,
         timeout_ms: HOST_TIMEOUT_MS,
         active: true,
+    }
+}
+
+fn command(name: &str, description: &str, completions: &[&[&str]]) -> Command {
+    let words = |place: &&[&str]| place.iter().map(|word| (*word).to_owned()).collect();
+    Command {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        completions: completions.iter().map(words).collect(),
+        session: true,
+        timeout_ms: HOST_TIMEOUT_MS,
     }
 }

@@ -1,27 +1,21 @@
 //! `pi-stet compact SESSION`.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use serde_json::json;
 
 use super::{CompactArgs, input, output};
 use crate::error::{Error, Result};
 use crate::session::{Branch, Detail, Leaf, Reading, Session, cut, cut::Cut};
-use crate::text::{byte_size, estimate_tokens, grouped, iso_time};
-use crate::verbatim::{self, Request, wording};
+use crate::settings::{Budget, Limit};
+use crate::text::{byte_size, estimate_tokens, grouped};
+use crate::verbatim::{self, Draft, Request, wording};
 
 pub fn run(args: &CompactArgs) -> Result<()> {
     let start = Instant::now();
-    if args.session.as_os_str() == "-" {
-        let bytes = input::stdin()?;
-        print(args, &Session::from_jsonl(&bytes, Reading::Recover)?, start)
-    } else {
-        print(
-            args,
-            &Session::open(&args.session, Reading::Recover)?,
-            start,
-        )
-    }
+    input::with_session(&args.session, Reading::Recover, |session| {
+        print(args, session, start)
+    })
 }
 
 fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
@@ -36,13 +30,15 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
         tokens_before: cut.tokens_before as f64,
         trigger: "manual",
         words: None,
-        at: &now(),
+        at: &input::now(),
         cwd: &session.header.cwd,
+        instructions: &[],
     };
-    let compacted = verbatim::compact(&branch, &request)?.ok_or_else(|| {
+    let draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())
     })?;
-    figures(session, &branch, &cut, &compacted, start);
+    let compacted = draft.finish(args.limit(&draft)?);
+    figures(&branch, &cut, &draft, &compacted, start);
     if args.json {
         let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
         let value = json!({
@@ -54,6 +50,29 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
         return output::stdout(&format!("{value}\n"));
     }
     output::stdout(&(compacted.summary + "\n"))
+}
+
+impl CompactArgs {
+    /// The cap's limit where the checkpoint is over it, and how far to trim.
+    fn limit(&self, draft: &Draft) -> Result<Option<(Limit, f64)>> {
+        let Some(text) = self.cap.as_deref().filter(|text| *text != "off") else {
+            return Ok(None);
+        };
+        let budget = Budget::parse(text).ok_or_else(|| {
+            Error::Usage(format!(
+                "--cap {text:?} is none of: off, {}",
+                Budget::SYNTAX
+            ))
+        })?;
+        let limit = budget
+            .limit(self.context_window.map(|window| window as f64))
+            .ok_or_else(|| {
+                Error::Usage(format!(
+                    "--cap {text} is a share of a window that is not known: give --context-window N"
+                ))
+            })?;
+        Ok(draft.is_over(limit).then_some((limit, 100.0)))
+    }
 }
 
 fn given_cut(branch: &Branch, id: &str) -> Result<Cut> {
@@ -70,12 +89,13 @@ fn given_cut(branch: &Branch, id: &str) -> Result<Cut> {
 
 /// What the command did, for the person at the terminal.
 fn figures(
-    session: &Session,
     branch: &Branch,
     cut: &Cut,
+    draft: &Draft,
     compacted: &verbatim::Compacted,
     start: Instant,
 ) {
+    let session = branch.session;
     let note = |text: String| output::stderr(&format!("pi-stet: {text}\n"));
     if session.malformed_lines > 0 {
         note(format!(
@@ -86,7 +106,7 @@ fn figures(
     if let Some(why) = &branch.broken {
         note(why.clone());
     }
-    if compacted.mixed_context {
+    if draft.is_mixed() {
         note(wording::MIXED_CONTEXT_NOTICE.to_owned());
     }
     let tail_from = branch
@@ -106,14 +126,4 @@ fn figures(
         grouped(cut.tokens_before),
         start.elapsed().as_secs_f64() * 1000.0
     ));
-}
-
-fn now() -> String {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis())
-        .ok()
-        .and_then(iso_time)
-        .unwrap_or_default()
 }

@@ -6,6 +6,7 @@ mod compact;
 mod doctor;
 mod input;
 mod output;
+mod status;
 mod watchdog;
 
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ enum Command {
     Hook,
     /// Print what a compaction would give now: the checkpoint on stdout, figures on stderr
     Compact(CompactArgs),
+    /// Print what holds for a branch: method, cap, last and next compaction, what is retained
+    Status(StatusArgs),
     /// Print what a host registers
     Manifest,
     /// Print the JSON Schema of the protocol's types
@@ -55,9 +58,30 @@ struct CompactArgs {
     /// Let Pi's rule choose it: keep about so many tokens of recent conversation
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     keep_recent_tokens: u64,
+    /// Trim the conversation in the checkpoint: 25%, 80000c (characters), 20000t (tokens) or off
+    #[arg(long, value_name = "BUDGET")]
+    cap: Option<String>,
+    /// The model's context window in tokens, for --cap N%
+    #[arg(long, value_name = "N")]
+    context_window: Option<u64>,
     /// Print {summary, firstKeptEntryId, tokensBefore, details} instead of the text
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args)]
+struct StatusArgs {
+    /// A session file that Pi wrote (JSONL), or - for stdin
+    session: PathBuf,
+    /// The end of the branch [default: the file's last entry]
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+    /// The model's context window in tokens, for a cap in per cent
+    #[arg(long, value_name = "N")]
+    context_window: Option<u64>,
+    /// Tokens of recent conversation that a compaction keeps
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    keep_recent_tokens: u64,
 }
 
 /// Runs the command that the arguments name.
@@ -73,6 +97,7 @@ pub fn run() -> ExitCode {
     let done = match cli.command {
         Command::Hook => return watchdog::hook(),
         Command::Compact(args) => compact::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Manifest => print_json(&manifest::manifest()),
         Command::Schema { name } => match protocol::schema(&name) {
             Some(schema) => output::stdout(&schema),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::call::Call;
+use super::cap::{self, Decision};
 use crate::error::{Error, Result};
 use crate::protocol::envelope::BeforeCompact;
 use crate::protocol::reply::Reply;
@@ -19,7 +20,8 @@ pub fn handle(call: &Call) -> Result<Reply> {
         .ok_or_else(|| Error::Envelope("session_before_compact needs a `cut`".into()))?;
     let session = call.session()?;
     let branch = call.branch(&session)?;
-    if call.settings(Some(&branch))?.method == Method::Summary {
+    let settings = call.settings(Some(&branch))?;
+    if settings.method == Method::Summary {
         return Ok(Reply::default());
     }
     // pinet#1005: what ends in a compaction has nothing new to compact.
@@ -46,10 +48,16 @@ pub fn handle(call: &Call) -> Result<Reply> {
         words,
         at: &call.now(),
         cwd: call.cwd(),
+        instructions: &call.instructions(),
     };
-    let Some(compacted) = verbatim::compact(&branch, &request)? else {
+    let Some(draft) = verbatim::draft(&branch, &request)? else {
         return Ok(Reply::default());
     };
+    let (limit, effects) = match cap::decide(call, &settings, &draft, &payload.reason)? {
+        Decision::Go { limit, effects } => (limit, effects),
+        Decision::Stop(reply) => return Ok(*reply),
+    };
+    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)));
     Ok(Reply {
         result: Some(json!({ "compaction": {
             "summary": compacted.summary,
@@ -57,6 +65,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
             "tokensBefore": number(cut.tokens_before),
             "details": compacted.details,
         }})),
+        effects,
         ..Reply::default()
     })
 }

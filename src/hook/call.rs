@@ -8,10 +8,13 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::json;
-use crate::protocol::envelope::{Envelope, SessionField};
+use crate::protocol::envelope::{ContextFile, Envelope, SessionField};
 use crate::session::{Branch, Header, Leaf, Reading, Session};
 use crate::settings::{Settings, Sources};
+use crate::status::Surroundings;
 use crate::text::iso_time;
+use crate::verbatim::Instructions;
+use crate::verbatim::startup::of_prompt;
 
 pub struct Call<'e> {
     pub envelope: Envelope<'e>,
@@ -87,6 +90,42 @@ impl<'e> Call<'e> {
             Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id}")),
             other => other,
         })
+    }
+
+    /// The project's instructions as the host has them: structured, or in the rendered prompt.
+    pub fn instructions(&self) -> Vec<Instructions> {
+        let files = &self.envelope.context_files;
+        if !files.is_empty() {
+            let file = |file: &ContextFile| Instructions {
+                path: file.path.clone(),
+                text: file.content.clone(),
+            };
+            return files.iter().map(file).collect();
+        }
+        self.envelope
+            .system_prompt
+            .as_deref()
+            .map_or_else(Vec::new, of_prompt)
+    }
+
+    /// What a status needs besides the session. Without Pi's word on it, its default is taken.
+    pub fn surroundings<'c>(
+        &'c self,
+        now: &'c str,
+        instructions: &'c [Instructions],
+    ) -> Surroundings<'c> {
+        let compaction = self.envelope.host.compaction;
+        Surroundings {
+            cwd: self.cwd(),
+            instructions,
+            context_window: self
+                .envelope
+                .model
+                .as_ref()
+                .and_then(|model| model.context_window),
+            keep_recent_tokens: compaction.map_or(20_000, |c| c.keep_recent_tokens.max(0.0) as u64),
+            now,
+        }
     }
 
     pub fn settings(&self, branch: Option<&Branch>) -> Result<Settings> {

@@ -6,7 +6,7 @@ use crate::protocol::envelope::Compacted;
 use crate::protocol::reply::{Level, Reply};
 use crate::session::{Body, Detail, Kind, projection::Projection};
 use crate::text::grouped;
-use crate::verbatim::details;
+use crate::verbatim::{details, history, wording};
 use crate::{json::Fields, session::estimate};
 
 pub fn handle(call: &Call) -> Result<Reply> {
@@ -30,15 +30,46 @@ pub fn handle(call: &Call) -> Result<Reply> {
     if kind.as_deref() != Some(details::KIND) {
         return Ok(Reply::default());
     }
+    let history = history::read(&branch, call.cwd())?;
     let after = estimate::context_tokens(&Projection::of(&branch)?)?;
     let before = compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64;
-    Ok(Reply::default().notify(
+    let mut reply = Reply::default().notify(
         Level::Info,
         format!(
-            "Compacted verbatim: {} → about {} tokens in {} ms, no model call.",
+            "Compacted verbatim: {} → about {} tokens in {} ms, no model call.{}",
             grouped(before),
             grouped(after),
-            payload.elapsed_ms.max(0.0).round() as u64
+            payload.elapsed_ms.max(0.0).round() as u64,
+            if history.without_progress > 0 {
+                " It is not smaller than what it replaces."
+            } else {
+                ""
+            },
         ),
-    ))
+    );
+    if history.without_progress == 3 {
+        reply = reply.notify(Level::Warning, wording::THREE_WITHOUT_PROGRESS);
+    }
+    if let Some(text) = fit_warning(call, after) {
+        reply = reply.notify(Level::Warning, text);
+    }
+    Ok(reply)
+}
+
+/// Pi compacts again at once when what is left still exceeds its threshold; a person should know
+/// why, and what helps.
+fn fit_warning(call: &Call, after: u64) -> Option<String> {
+    let window = call.envelope.model.as_ref()?.context_window? as u64;
+    let settings = call.envelope.host.compaction?;
+    let threshold = window.saturating_sub(settings.reserve_tokens as u64);
+    (after > threshold).then(|| {
+        format!(
+            "About {} tokens are left, and Pi compacts above {} (a window of {} less a reserve of {}). Two knobs make it fit: /cap-compaction (a lower budget), and compaction.keepRecentTokens in Pi's settings (now {}).",
+            grouped(after),
+            grouped(threshold),
+            grouped(window),
+            grouped(settings.reserve_tokens as u64),
+            grouped(settings.keep_recent_tokens as u64),
+        )
+    })
 }

@@ -3,6 +3,8 @@
 
 mod before_compact;
 mod call;
+mod cap;
+mod command;
 mod compact_failed;
 mod compacted;
 mod start;
@@ -58,6 +60,7 @@ fn handle(call: &Call) -> Result<Reply> {
         "session_before_compact" => before_compact::handle(call),
         "session_compact" => compacted::handle(call),
         "session_compact_failed" => compact_failed::handle(call),
+        "command" => command::handle(call),
         event => Err(Error::UnknownEvent(event.to_owned())),
     }
 }

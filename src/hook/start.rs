@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use crate::error::Result;
-use crate::protocol::reply::{Level, Reply};
+use crate::protocol::reply::{Effect, Level, Reply};
 use crate::settings::Method;
 use crate::verbatim::{BaseKind, history, wording};
 
@@ -10,7 +10,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
     let session = call.session()?;
     let branch = call.branch(&session)?;
     let settings = call.settings(Some(&branch))?;
-    let mut reply = Reply::default();
+    let mut reply = describe_compact(Reply::default(), settings.method);
     if call.envelope.event == "session_start" {
         for problem in &settings.problems {
             reply = reply.notify(Level::Warning, problem);
@@ -23,4 +23,17 @@ pub fn handle(call: &Call) -> Result<Reply> {
         }
     }
     Ok(reply)
+}
+
+/// `/compact` says what it does on this branch.
+pub fn describe_compact(mut reply: Reply, method: Method) -> Reply {
+    let text = match method {
+        Method::Verbatim => "Compact word for word, without a model (pi-stet)",
+        Method::Summary => "Compact with a summary that a model writes",
+    };
+    reply.effects.push(Effect::DescribeCommand {
+        command: "compact".into(),
+        text: text.into(),
+    });
+    reply
 }

@@ -243,3 +243,12 @@ pub struct CompactFailed {
     pub aborted: bool,
     pub error_message: Option<String>,
 }
+
+/// The payload of `command`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Command {
+    pub name: String,
+    /// All that was typed behind the name.
+    pub args: String,
+}

@@ -92,6 +92,9 @@ pub struct ToolResult {
     /// Empty with [`Detail::Kept`].
     pub content: Vec<Block>,
     pub nested_calls: Vec<NestedCall>,
+    /// The tool says that its text is not all there was (`details.truncation.truncated`). Always
+    /// false with [`Detail::Kept`].
+    pub truncated: bool,
 }
 
 /// A call that a script made inside a tool (Pi's codemode), recorded on the tool's result.
@@ -126,6 +129,25 @@ pub struct Compaction {
     pub from_hook: bool,
     /// Pi's copy of the prompt, read with [`Detail::All`].
     pub system: Option<Box<Body>>,
+}
+
+impl ToolResult {
+    /// The text of the result, `None` where it holds anything but text.
+    pub fn text(&self) -> Option<String> {
+        text_of(&self.content)
+    }
+}
+
+/// Text blocks joined by line breaks, `None` where there is any other block.
+pub fn text_of(content: &[Block]) -> Option<String> {
+    let parts: Option<Vec<&str>> = content
+        .iter()
+        .map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    parts.map(|parts| parts.join("\n"))
 }
 
 /// Pi's persistent edit of one entry's content in the context.
@@ -227,6 +249,9 @@ fn usage_tokens(usage: &Fields) -> Option<f64> {
 }
 
 fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
+    let nested = message
+        .object("nestedCalls")
+        .map_or_else(Vec::new, |nested| nested.array("calls"));
     ToolResult {
         call_id: message.string("toolCallId").unwrap_or_default(),
         tool_name: message.string("toolName").unwrap_or_default(),
@@ -235,15 +260,12 @@ fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
             Detail::All => content(message.raw("content"), detail),
             Detail::Kept => Vec::new(),
         },
-        nested_calls: message
-            .object("nestedCalls")
-            .map_or_else(Vec::new, |nested| {
-                nested
-                    .array("calls")
-                    .iter()
-                    .filter_map(|raw| nested_call(raw))
-                    .collect()
-            }),
+        nested_calls: nested.into_iter().filter_map(nested_call).collect(),
+        truncated: detail == Detail::All
+            && message
+                .object("details")
+                .and_then(|details| details.object("truncation")?.bool("truncated"))
+                .unwrap_or(false),
     }
 }
 

@@ -201,6 +201,7 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
             is_error: Some(is_error),
             content: Vec::new(),
             nested_calls: Vec::new(),
+            truncated: false,
         }),
     })
 }

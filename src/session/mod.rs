@@ -20,7 +20,7 @@ use std::path::Path;
 pub use branch::{Branch, Leaf};
 pub use entry::{
     Assistant, Bash, Block, Body, Compaction, ContextEdit, Detail, Entry, NestedCall, ToolCall,
-    ToolResult,
+    ToolResult, text_of,
 };
 pub use head::{Header, Kind, Role};
 pub use index::EntryNo;
@@ -136,6 +136,11 @@ impl<'a> Session<'a> {
     /// Bytes of the file, or of the inline branch.
     pub fn bytes(&self) -> u64 {
         self.source.len()
+    }
+
+    /// Bytes of an entry's line.
+    pub fn line_bytes(&self, entry: EntryNo) -> u64 {
+        self.index.place(entry).len
     }
 
     pub fn id(&self, entry: EntryNo) -> &str {

@@ -26,7 +26,6 @@ impl Outcome {
 pub type CallNo = usize;
 
 /// Meets calls and results in branch order and pairs them.
-#[derive(Default)]
 pub struct Pairing<R> {
     open: HashMap<String, Open>,
     paired: Vec<Option<(Outcome, R)>>,
@@ -37,6 +36,15 @@ struct Open {
     calls: Vec<(CallNo, String)>,
     /// While two calls with one id were open, none of their results is certain.
     ambiguous: bool,
+}
+
+impl<R> Default for Pairing<R> {
+    fn default() -> Pairing<R> {
+        Pairing {
+            open: HashMap::new(),
+            paired: Vec::new(),
+        }
+    }
 }
 
 impl<R> Pairing<R> {

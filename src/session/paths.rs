@@ -30,6 +30,10 @@ pub fn relative(path: &str, cwd: &str) -> String {
     normal
 }
 
+pub fn is_absolute(path: &str) -> bool {
+    path.starts_with('/')
+}
+
 /// Takes out `.`, `..` and double separators, by the letters alone.
 fn normalize(path: &str) -> String {
     let absolute = path.starts_with('/');

@@ -14,7 +14,7 @@ pub struct Projection<'b, 's, 'a> {
     pub start: usize,
     /// Position after the last one.
     pub end: usize,
-    edits: HashMap<EntryNo, Option<Vec<Block>>>,
+    edits: Edits,
 }
 
 /// The position from which on a compaction at `position` kept the entries before it; the one after
@@ -36,33 +36,41 @@ pub fn kept_from(branch: &Branch, position: usize, compaction: &Compaction) -> u
     kept.unwrap_or(position + 1)
 }
 
+/// Content edits by entry; `None` omits it. The latest one of an entry counts.
+pub type Edits = HashMap<EntryNo, Option<Vec<Block>>>;
+
+/// The edits among the positions from `start` to `end`.
+pub fn edits(branch: &Branch, start: usize, end: usize) -> Result<Edits> {
+    let mut edits = Edits::new();
+    for (_, entry) in branch.iter().take(end).skip(start) {
+        if branch.session.kind(entry) == Kind::ContextEdit
+            && let Body::ContextEdit(edit) = branch.session.read(entry, Detail::Kept)?.body
+            && let Some(target) = branch.position(&edit.target).and_then(|p| branch.get(p))
+        {
+            edits.insert(target, edit.replacement);
+        }
+    }
+    Ok(edits)
+}
+
 impl<'b, 's, 'a> Projection<'b, 's, 'a> {
     /// The context when the branch was `end` entries long.
     pub fn at(branch: &'b Branch<'s, 'a>, end: usize) -> Result<Projection<'b, 's, 'a>> {
         let session = branch.session;
-        let kind = |entry: EntryNo| session.kind(entry);
         let mut compaction = None;
         let mut start = 0;
         let latest = branch
             .iter()
             .take(end)
             .rev()
-            .find(|(_, entry)| kind(*entry) == Kind::Compaction);
+            .find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
         if let Some((position, entry)) = latest
             && let Body::Compaction(found) = session.read(entry, Detail::Kept)?.body
         {
             start = kept_from(branch, position, &found);
             compaction = Some(position);
         }
-        let mut edits = HashMap::new();
-        for (_, entry) in branch.iter().take(end).skip(start) {
-            if kind(entry) == Kind::ContextEdit
-                && let Body::ContextEdit(edit) = session.read(entry, Detail::Kept)?.body
-                && let Some(target) = branch.position(&edit.target).and_then(|p| branch.get(p))
-            {
-                edits.insert(target, edit.replacement);
-            }
-        }
+        let edits = edits(branch, start, end)?;
         Ok(Projection {
             branch,
             compaction,

@@ -1,11 +1,14 @@
 //! The `details` of a verbatim compaction: an index of what its summary holds. Text is stored once,
 //! in the summary; `details` name the range of bytes.
 
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::item::{Item, ItemKind};
 use super::span::{FileOperation, Span};
+use super::startup::{Selection, StartupRead};
 use crate::json::{self, Fields};
 
 pub const KIND: &str = "stet.verbatim";
@@ -36,18 +39,48 @@ pub struct StoredSpan {
     pub items: Vec<Item>,
 }
 
-/// Builds the details of a new compaction. `text` is the byte range of the span's items in the
-/// summary, or `None` where the summary does not hold them whole.
-pub fn build(
-    meta: &SpanMeta,
-    span: &Span,
-    text: Option<std::ops::Range<usize>>,
-    tokens_before: f64,
-) -> Value {
+/// What goes into the details of a new compaction.
+pub struct Parts<'a> {
+    pub meta: &'a SpanMeta,
+    pub span: &'a Span,
+    /// The byte range of the span's items in the summary, `None` where it does not hold them whole.
+    pub text: Option<Range<usize>>,
+    pub tokens_before: f64,
+    pub startup: &'a Selection,
+    /// The byte range of each startup read that the summary holds, by entry.
+    pub startup_texts: &'a [(String, Range<usize>)],
+    /// Entry ids.
+    pub pins: Vec<&'a str>,
+    pub no_progress: bool,
+}
+
+pub fn build(parts: Parts) -> Value {
+    let files = SpanFiles::of(&parts.span.operations);
+    let mut details = json!({
+        "kind": KIND,
+        "v": VERSION,
+        "span": span_json(&parts),
+        "startup": startup_json(&parts),
+        "pins": parts.pins,
+        "readFiles": files.read,
+        "modifiedFiles": files.modified,
+        "lastEdits": files.edits,
+        "failedFiles": files.failed,
+    });
+    if parts.no_progress {
+        details["noProgress"] = json!(true);
+    }
+    details
+}
+
+fn span_json(parts: &Parts) -> Value {
+    let Parts {
+        meta, span, text, ..
+    } = parts;
     let items: Vec<Value> = span
         .items
         .iter()
-        .map(|item| match &text {
+        .map(|item| match text {
             Some(_) => json!([item.kind.name(), item.entry, item.text.len()]),
             None => json!([item.kind.name(), item.entry, item.text.len(), item.text]),
         })
@@ -56,36 +89,56 @@ pub fn build(
         "n": meta.n,
         "at": meta.at,
         "trigger": meta.trigger,
-        "tokensBefore": tokens_before,
+        "tokensBefore": parts.tokens_before,
         "entries": span.entries,
-        "items": items,
     });
-    let mut optional = |key: &str, value: Option<Value>| {
-        if let (Some(value), Some(object)) = (value, stored.as_object_mut()) {
-            object.insert(key.to_owned(), value);
+    let optional = [
+        ("words", meta.words.clone().map(Value::from)),
+        (
+            "suffix",
+            (!meta.suffix.is_empty()).then(|| Value::from(meta.suffix.clone())),
+        ),
+        ("from", meta.from.clone().map(Value::from)),
+        ("to", meta.to.clone().map(Value::from)),
+        ("first", span.first.clone().map(Value::from)),
+        ("last", span.last.clone().map(Value::from)),
+        (
+            "text",
+            text.as_ref().map(|range| json!([range.start, range.end])),
+        ),
+        ("items", Some(Value::from(items))),
+    ];
+    for (key, value) in optional {
+        if let Some(value) = value {
+            stored[key] = value;
         }
-    };
-    optional("text", text.map(|range| json!([range.start, range.end])));
-    optional("words", meta.words.clone().map(Value::from));
-    optional(
-        "suffix",
-        (!meta.suffix.is_empty()).then(|| Value::from(meta.suffix.clone())),
-    );
-    optional("from", meta.from.clone().map(Value::from));
-    optional("to", meta.to.clone().map(Value::from));
-    optional("first", span.first.clone().map(Value::from));
-    optional("last", span.last.clone().map(Value::from));
+    }
+    stored
+}
 
-    let files = SpanFiles::of(&span.operations);
-    json!({
-        "kind": KIND,
-        "v": VERSION,
-        "span": stored,
-        "readFiles": files.read,
-        "modifiedFiles": files.modified,
-        "lastEdits": files.edits,
-        "failedFiles": files.failed,
-    })
+fn startup_json(parts: &Parts) -> Value {
+    let reads: Vec<Value> = parts
+        .startup
+        .reads
+        .iter()
+        .map(|read| {
+            let mut stored = json!({ "entry": read.entry, "path": read.path });
+            for (key, value) in [("offset", read.offset), ("limit", read.limit)] {
+                if let Some(value) = value {
+                    stored[key] = json!(value);
+                }
+            }
+            if let Some((_, range)) = parts
+                .startup_texts
+                .iter()
+                .find(|(entry, _)| *entry == read.entry)
+            {
+                stored["text"] = json!([range.start, range.end]);
+            }
+            stored
+        })
+        .collect();
+    json!({ "open": parts.startup.open, "reads": reads })
 }
 
 /// The file operations of one span as details hold them: bare paths in the order of their last
@@ -120,12 +173,9 @@ impl SpanFiles {
 /// together, which makes the compaction an opaque base.
 pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
     let span = details.object("span")?;
-    let body = match span.array("text").as_slice() {
-        [start, end] => {
-            let at = |raw: &RawValue| raw.get().parse::<usize>().ok();
-            Some(summary.get(at(start)?..at(end)?)?)
-        }
-        _ => None,
+    let body = match span.raw("text") {
+        Some(_) => Some(text_at(&span, summary)?),
+        None => None,
     };
     let mut items = Vec::new();
     let mut at = 0usize;
@@ -155,4 +205,38 @@ pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
         to: span.string("to"),
     };
     Some(StoredSpan { meta, items })
+}
+
+/// The startup reads of one of our compactions.
+pub fn read_startup(details: &Fields, summary: &str) -> Option<Selection> {
+    let startup = details.object("startup")?;
+    let read = |raw: &RawValue| {
+        let read = Fields::parse(raw.get())?;
+        Some(StartupRead {
+            entry: read.string("entry")?,
+            path: read.string("path")?,
+            offset: read.number("offset"),
+            limit: read.number("limit"),
+            text: text_at(&read, summary).map(str::to_owned),
+        })
+    };
+    Some(Selection {
+        open: startup.bool("open").unwrap_or(false),
+        reads: startup
+            .array("reads")
+            .into_iter()
+            .filter_map(read)
+            .collect(),
+    })
+}
+
+/// The part of the summary that the field `text` names.
+fn text_at<'t>(fields: &Fields, summary: &'t str) -> Option<&'t str> {
+    match fields.array("text").as_slice() {
+        [start, end] => {
+            let at = |raw: &RawValue| raw.get().parse::<usize>().ok();
+            summary.get(at(start)?..at(end)?)
+        }
+        _ => None,
+    }
 }

@@ -90,25 +90,34 @@ fn listed<'a>(touches: impl Iterator<Item = (&'a String, &'a Touch)>) -> Vec<Lis
         .collect()
 }
 
+/// What a list says about a path, by path and whether the file was modified.
+pub type Annotate<'a> = dyn Fn(&ListedFile, bool) -> Option<String> + 'a;
+
 /// The two blocks, each only where it has a path; the newest paths are shown.
-pub fn render(lists: &FileLists) -> String {
+pub fn render(lists: &FileLists, annotate: &Annotate) -> String {
     let mut out = String::new();
-    block(
-        &mut out,
-        "read-files",
-        "only read; a bare path does not mean that its content is in view",
-        &lists.read_only(),
-    );
+    let note = "only read; unless annotated, no retained read-tool output identified";
+    block(&mut out, "read-files", note, &lists.read_only(), &|file| {
+        annotate(file, false)
+    });
+    let note = "edited or written; [edit ID] is the entry of the last recorded change";
     block(
         &mut out,
         "modified-files",
-        "edited or written; the label names the last recorded change",
+        note,
         &lists.modified(),
+        &|file| annotate(file, true),
     );
     out
 }
 
-fn block(out: &mut String, tag: &str, note: &str, files: &[ListedFile]) {
+fn block(
+    out: &mut String,
+    tag: &str,
+    note: &str,
+    files: &[ListedFile],
+    annotate: &dyn Fn(&ListedFile) -> Option<String>,
+) {
     if files.is_empty() {
         return;
     }
@@ -123,6 +132,9 @@ fn block(out: &mut String, tag: &str, note: &str, files: &[ListedFile]) {
         out.push_str(&escape_metadata(&file.path));
         if file.failed {
             out.push_str(" (every recorded attempt failed)");
+        }
+        if let Some(note) = annotate(file) {
+            out.push_str(&format!(" ({note})"));
         }
         if let Some(edit) = &file.edit {
             out.push_str(&format!(" [edit {edit}]"));
@@ -158,7 +170,7 @@ mod tests {
         ] {
             lists.add(&op);
         }
-        let shown = render(&lists);
+        let shown = render(&lists, &|_, _| None);
         assert!(
             shown.contains("\nc (every recorded attempt failed)\n</read-files>"),
             "{shown}"
@@ -178,7 +190,7 @@ mod tests {
             lists.add(&operation(Operation::Read, &format!("f{n}"), "1", false));
         }
         lists.add(&operation(Operation::Read, "f0", "2", false));
-        let shown = render(&lists);
+        let shown = render(&lists, &|_, _| None);
         assert_eq!(shown.lines().count(), SHOWN_PATHS + 3);
         assert!(shown.contains("(9800 more, touched earlier, are left out)"));
         assert!(shown.contains("\nf9999\nf0\n</read-files>"));
@@ -193,6 +205,9 @@ mod tests {
             "1",
             false,
         ));
-        assert!(render(&lists).contains("\na\\n\\u003c/read-files\\u003e\\nb\n</read-files>\n"));
+        assert!(
+            render(&lists, &|_, _| None)
+                .contains("\na\\n\\u003c/read-files\\u003e\\nb\n</read-files>\n")
+        );
     }
 }

@@ -1,16 +1,19 @@
 //! What earlier compactions on the branch contribute to the next checkpoint: the base, the spans
 //! behind it, the file lists.
 
-use super::checkpoint::span_suffix;
 use super::details::{self, SpanMeta, StoredSpan};
 use super::file_lists::FileLists;
 use super::item::{Item, ItemKind};
+use super::render::span_suffix;
 use super::span;
+use super::startup::Selection;
 use crate::error::Result;
 use crate::json::{self, Fields};
 use crate::session::paths::relative;
 use crate::session::projection::{Projection, kept_from};
 use crate::session::{Body, Branch, Compaction, Detail, Entry, Kind};
+use crate::settings::METHOD_ENTRY;
+use crate::text::estimate_tokens;
 
 /// `details.kind` of the older verbatim extension.
 const OLDER_KIND: &str = "mech-compact";
@@ -34,6 +37,14 @@ pub enum BaseKind {
 }
 
 impl BaseKind {
+    /// For people.
+    pub fn describe(self) -> &'static str {
+        match self {
+            BaseKind::ModelSummary => "summary that a model wrote",
+            BaseKind::LegacyCheckpoint => "checkpoint of the older extension",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             BaseKind::ModelSummary => "model-summary",
@@ -48,8 +59,14 @@ pub struct History {
     /// Oldest first, all from after the base.
     pub spans: Vec<StoredSpan>,
     pub files: FileLists,
+    /// The newest stored selection of startup reads.
+    pub startup: Option<Selection>,
     /// Compactions on the branch, of whatever kind.
     pub compactions: usize,
+    /// How many of the newest compactions in a row made nothing smaller.
+    pub without_progress: usize,
+    /// Estimated tokens of the newest compaction's summary.
+    pub summary_tokens: u64,
 }
 
 /// Reads the compactions of a branch.
@@ -57,6 +74,7 @@ pub struct History {
 /// Errors: the session changed while it was read.
 pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
     let mut history = History::default();
+    let rebuilt = rebuilt_until(branch)?;
     for (position, entry) in branch.iter() {
         if branch.session.kind(entry) != Kind::Compaction {
             continue;
@@ -71,8 +89,17 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
         history.compactions += 1;
         let raw_details = compaction.details.clone().unwrap_or_default();
         let details = Fields::parse(&raw_details);
+        history.summary_tokens = estimate_tokens(&compaction.summary);
+        history.without_progress = match details.as_ref().and_then(|d| d.bool("noProgress")) {
+            Some(true) => history.without_progress + 1,
+            _ => 0,
+        };
         if let Some(details) = &details {
             carry_files(&mut history.files, details, cwd);
+            if details.string("kind").as_deref() == Some(details::KIND) {
+                let startup = details::read_startup(details, &compaction.summary);
+                history.startup = startup.or(history.startup);
+            }
         }
         let at = timestamp.unwrap_or_default();
         match stored(details.as_ref(), &compaction, &at) {
@@ -88,6 +115,12 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
                     .spans
                     .push(derived(branch, position, &compaction, at, n, cwd)?);
             }
+            Stored::Base(_) if position < rebuilt => {
+                let n = history.spans.len() + 1;
+                history
+                    .spans
+                    .push(derived(branch, position, &compaction, at, n, cwd)?);
+            }
             Stored::Base(kind) => {
                 history.spans.clear();
                 let text = compaction.summary.trim_end_matches(['\n', '\r']).to_owned();
@@ -96,6 +129,23 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
         }
     }
     Ok(history)
+}
+
+/// The position up to which the person asked for bases to be replaced by spans of the raw branch.
+fn rebuilt_until(branch: &Branch) -> Result<usize> {
+    for (position, entry) in branch.iter().rev() {
+        if branch.session.is_setting(entry)
+            && let Body::State {
+                custom_type,
+                data: Some(data),
+            } = branch.session.read(entry, Detail::Kept)?.body
+            && custom_type == METHOD_ENTRY
+            && Fields::parse(&data).and_then(|data| data.bool("rebuild")) == Some(true)
+        {
+            return Ok(position);
+        }
+    }
+    Ok(0)
 }
 
 enum Stored {

@@ -1,23 +1,37 @@
 //! The verbatim method: prose word for word, calls as signatures, everything else out of the
 //! context and findable in the session.
 
-pub mod checkpoint;
+pub mod budget;
 pub mod details;
-pub mod file_lists;
+mod evidence;
+mod file_lists;
 pub mod history;
 pub mod item;
+pub mod pins;
+pub mod render;
 pub mod signature;
 pub mod span;
+pub mod startup;
 pub mod wording;
+
+use std::ops::Range;
 
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::session::projection::Projection;
+use crate::session::projection::{self, Edits, Projection};
 use crate::session::{Branch, Detail};
-use checkpoint::{Checkpoint, Remarks};
+use crate::settings::{Limit, Measure};
+use crate::text::estimate_tokens;
+use budget::SpanRef;
 use details::SpanMeta;
+use evidence::Evidence;
 pub use history::{Base, BaseKind, History};
+use pins::Pin;
+use render::{Checkpoint, Remarks};
+use span::Span;
+pub use startup::Instructions;
+use startup::{Selection, StartupRead};
 
 /// What Pi (or the command line) says about the compaction to come.
 pub struct Request<'r> {
@@ -32,6 +46,23 @@ pub struct Request<'r> {
     pub at: &'r str,
     /// The session's working directory.
     pub cwd: &'r str,
+    /// The project's instructions as the host knows them; empty: as the session has them.
+    pub instructions: &'r [Instructions],
+}
+
+/// A checkpoint in the making: everything is gathered, the size is not decided.
+pub struct Draft<'b> {
+    tokens_before: f64,
+    meta: SpanMeta,
+    span: Span,
+    history: History,
+    startup: Selection,
+    /// The startup reads that are out of the kept tail, with their texts.
+    startup_texts: Vec<(StartupRead, String)>,
+    pins: Vec<Pin>,
+    evidence: Evidence,
+    tail_from: Option<String>,
+    branch: &'b Branch<'b, 'b>,
 }
 
 /// A verbatim compaction, ready for Pi.
@@ -39,31 +70,36 @@ pub struct Request<'r> {
 pub struct Compacted {
     pub summary: String,
     pub details: Value,
-    /// The base is a model's summary: part of the context is not word for word.
-    pub mixed_context: bool,
 }
 
-/// Builds the checkpoint of everything between the last kept boundary and `first_kept`; `None`
+/// Gathers the checkpoint of everything between the last kept boundary and `first_kept`; `None`
 /// where nothing lies between them.
 ///
 /// Errors: the session changed while it was read.
-pub fn compact(branch: &Branch, request: &Request) -> Result<Option<Compacted>> {
+pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option<Draft<'b>>> {
     let context = Projection::of(branch)?;
     if request.first_kept <= context.start {
         return Ok(None);
     }
+    let edits = projection::edits(branch, 0, branch.len())?;
     let span = span::derive(&context, context.start..request.first_kept, request.cwd)?;
     let mut history = history::read(branch, request.cwd)?;
     span.operations
         .iter()
         .for_each(|operation| history.files.add(operation));
-
+    let startup = startup::select(
+        branch,
+        &edits,
+        history.startup.take(),
+        request.instructions,
+        request.cwd,
+    )?;
     let meta = SpanMeta {
         n: history.spans.last().map_or(1, |last| last.meta.n + 1),
         at: request.at.to_owned(),
         trigger: request.trigger.to_owned(),
         words: request.words.map(str::to_owned),
-        suffix: checkpoint::span_suffix(&span.items),
+        suffix: render::span_suffix(&span.items),
         from: span.from.clone(),
         to: span.to.clone(),
     };
@@ -71,29 +107,197 @@ pub fn compact(branch: &Branch, request: &Request) -> Result<Option<Compacted>> 
         Some(entry) => branch.session.read(entry, Detail::Kept)?.timestamp,
         None => None,
     };
-    let mut spans: Vec<_> = history
-        .spans
-        .iter()
-        .map(|stored| (&stored.meta, stored.items.as_slice()))
-        .collect();
-    spans.push((&meta, span.items.as_slice()));
-    let rendered = Checkpoint {
-        base: history.base.as_ref(),
-        spans,
-        files: &history.files,
-        remarks: Remarks {
-            compaction: history.compactions + 1,
-            entries: span.entries,
-            tokens_before: request.tokens_before,
-        },
-        tail_from: tail_from.as_deref(),
-    }
-    .render();
-    Ok(Some(Compacted {
-        details: details::build(&meta, &span, Some(rendered.new_span), request.tokens_before),
-        summary: rendered.summary,
-        mixed_context: history
-            .base
-            .is_some_and(|base| base.kind == BaseKind::ModelSummary),
+    Ok(Some(Draft {
+        tokens_before: request.tokens_before,
+        meta,
+        span,
+        history,
+        startup_texts: passed_startup_reads(branch, &edits, &startup, request.first_kept)?,
+        startup,
+        pins: pins::collect(branch, request.first_kept)?,
+        evidence: Evidence::of_tail(&context, &edits, request.first_kept, request.cwd)?,
+        tail_from,
+        branch,
     }))
+}
+
+/// The selected reads that the cut has passed, with their texts: from the last checkpoint that
+/// held them, else from their entries.
+fn passed_startup_reads(
+    branch: &Branch,
+    edits: &Edits,
+    startup: &Selection,
+    first_kept: usize,
+) -> Result<Vec<(StartupRead, String)>> {
+    let mut passed = Vec::new();
+    for read in &startup.reads {
+        if branch
+            .position(&read.entry)
+            .is_some_and(|position| position >= first_kept)
+        {
+            continue;
+        }
+        let text = match &read.text {
+            Some(text) => Some(text.clone()),
+            None => startup::text(branch, edits, &read.entry)?,
+        };
+        passed.extend(text.map(|text| (read.clone(), text)));
+    }
+    Ok(passed)
+}
+
+impl Draft<'_> {
+    fn spans(&self) -> Vec<SpanRef<'_>> {
+        let stored = self
+            .history
+            .spans
+            .iter()
+            .map(|s| (&s.meta, s.items.as_slice()));
+        stored
+            .chain([(&self.meta, self.span.items.as_slice())])
+            .collect()
+    }
+
+    fn startup_section(&self) -> (String, Vec<Range<usize>>) {
+        let reads: Vec<_> = self
+            .startup_texts
+            .iter()
+            .map(|(read, text)| (read, text.as_str()))
+            .collect();
+        startup::render(&reads)
+    }
+
+    /// The size of what is never trimmed: the base, retained reads, pinned entries.
+    fn fixed(&self, measure: Measure) -> u64 {
+        let base = self
+            .history
+            .base
+            .as_ref()
+            .map_or_else(String::new, render::base_block);
+        let parts = [base, self.startup_section().0, pins::render(&self.pins)];
+        parts
+            .iter()
+            .filter(|part| !part.is_empty())
+            .map(|part| measure.of(part) + 1)
+            .sum()
+    }
+
+    /// The conversation does not fit the limit.
+    pub fn is_over(&self, limit: Limit) -> bool {
+        budget::is_over(&self.spans(), self.fixed(limit.measure), limit)
+    }
+
+    /// What is never trimmed is larger than the limit by itself; its size.
+    pub fn fixed_over(&self, limit: Limit) -> Option<u64> {
+        Some(self.fixed(limit.measure)).filter(|size| *size > limit.size)
+    }
+
+    /// The base is a model's summary: part of the context is not word for word.
+    pub fn is_mixed(&self) -> bool {
+        self.history
+            .base
+            .as_ref()
+            .is_some_and(|base| base.kind == BaseKind::ModelSummary)
+    }
+
+    pub fn pins(&self) -> &[Pin] {
+        &self.pins
+    }
+
+    pub fn startup_reads(&self) -> &Selection {
+        &self.startup
+    }
+
+    /// Makes the checkpoint; a given limit trims it to `trim_to` per cent of the limit.
+    pub fn finish(&self, limit: Option<(Limit, f64)>) -> Compacted {
+        let spans = self.spans();
+        let pieces = match limit {
+            Some((limit, trim_to)) => {
+                let target = (limit.size as f64 * trim_to / 100.0) as u64;
+                budget::trim(&spans, self.fixed(limit.measure), limit.measure, target)
+            }
+            None => budget::whole(&spans),
+        };
+        let (startup_section, ranges) = self.startup_section();
+        let pins = pins::render(&self.pins);
+        let file_lists = file_lists::render(&self.history.files, &|file, modified| {
+            self.annotation(file, modified)
+        });
+        let checkpoint = |no_progress| {
+            Checkpoint {
+                base: self.history.base.as_ref(),
+                spans: &spans,
+                pieces: &pieces,
+                startup_reads: &startup_section,
+                pins: &pins,
+                file_lists: &file_lists,
+                remarks: Remarks {
+                    compaction: self.history.compactions + 1,
+                    entries: self.span.entries,
+                    tokens_before: self.tokens_before,
+                    no_progress,
+                },
+                tail_from: self.tail_from.as_deref(),
+            }
+            .render()
+        };
+        let mut rendered = checkpoint(false);
+        let replaced = self.history.summary_tokens + self.span.tokens;
+        let no_progress = estimate_tokens(&rendered.summary) >= replaced;
+        if no_progress {
+            rendered = checkpoint(true);
+        }
+        let at = rendered.startup_reads_at;
+        let startup_texts: Vec<_> = self
+            .startup_texts
+            .iter()
+            .zip(ranges)
+            .map(|((read, _), range)| (read.entry.clone(), at + range.start..at + range.end))
+            .collect();
+        let details = details::build(details::Parts {
+            meta: &self.meta,
+            span: &self.span,
+            text: rendered.new_span,
+            tokens_before: self.tokens_before,
+            startup: &self.startup,
+            startup_texts: &startup_texts,
+            pins: self.pins.iter().map(|pin| pin.entry.as_str()).collect(),
+            no_progress,
+        });
+        Compacted {
+            summary: rendered.summary,
+            details,
+        }
+    }
+
+    /// What a file list says about the content of a file.
+    fn annotation(&self, file: &file_lists::ListedFile, modified: bool) -> Option<String> {
+        if let Some(label) = self.evidence.label(&file.path) {
+            return Some(label.to_owned());
+        }
+        let retained = self
+            .startup_texts
+            .iter()
+            .filter(|(read, _)| read.path == file.path);
+        let position = |entry: &str| self.branch.position(entry);
+        let read_at = retained.filter_map(|(read, _)| position(&read.entry)).max();
+        match read_at {
+            Some(read_at) => {
+                let edited = file
+                    .edit
+                    .as_deref()
+                    .and_then(position)
+                    .is_some_and(|edit| edit > read_at);
+                Some(
+                    if edited {
+                        "startup read retained, then edited"
+                    } else {
+                        "startup read retained"
+                    }
+                    .into(),
+                )
+            }
+            None => modified.then(|| "no read-tool output in tail".to_owned()),
+        }
+    }
 }

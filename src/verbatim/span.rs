@@ -3,6 +3,7 @@
 use super::item::{Item, ItemKind};
 use super::signature::{ARGUMENT_CHARS, signature};
 use crate::error::Result;
+use crate::session::estimate;
 use crate::session::files::{self, Operation};
 use crate::session::pairing::{CallNo, Outcome, Pairing};
 use crate::session::paths::abbreviate_cwd;
@@ -26,6 +27,9 @@ pub struct Span {
     /// Message entries of the span.
     pub entries: usize,
     pub operations: Vec<FileOperation>,
+    /// Estimated tokens of what the span took in the context; of results and outputs, which are
+    /// not read, by the bytes of their lines.
+    pub tokens: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +57,10 @@ pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) ->
         };
         let Some(number) = context.branch.get(position) else {
             continue;
+        };
+        builder.span.tokens += match &entry.body {
+            Body::ToolResult(_) | Body::Bash(_) => context.branch.session.line_bytes(number) / 4,
+            body => estimate::tokens(body),
         };
         let id = context.branch.session.id(number);
         if builder.entry(id, entry.body) {

@@ -22,6 +22,9 @@ Mixed context: the next block was written by a model that summarised what came b
 pub const EVIDENCE_BOUNDARY: &str = "\
 Everything above is a record: labels and lists say what was recorded by the time of this checkpoint, not how files, builds or tests are now. Changes by shell commands or from outside are not tracked.";
 
+/// A remark on a compaction that made nothing smaller.
+pub const NO_PROGRESS: &str = "This checkpoint is not smaller than what it replaces.\n";
+
 /// The last line; `from` is the time of the first kept entry.
 pub fn closing(from: Option<&str>) -> String {
     match from {
@@ -36,3 +39,9 @@ pub fn closing(from: Option<&str>) -> String {
 
 /// The notice that goes with a base written by a model.
 pub const MIXED_CONTEXT_NOTICE: &str = "This branch carries a summary that a model wrote: what it covers is not word for word. What comes after it is.";
+
+/// The notice when the session leaves the verbatim method.
+pub const SUMMARY_NOTICE: &str = "From the next compaction on a model summarises this branch: what it covers is no longer word for word in the context. The session keeps everything.";
+
+/// The notice after three compactions in a row that made nothing smaller.
+pub const THREE_WITHOUT_PROGRESS: &str = "Three compactions in a row made nothing smaller: the conversation itself fills the context. Lower the budget (/cap-compaction on 15%), keep less of the recent conversation (compaction.keepRecentTokens in Pi's settings), or start a new session.";

@@ -1,0 +1,34 @@
+//! `pi-stet status SESSION`.
+
+use super::{StatusArgs, input, output};
+use crate::error::Result;
+use crate::session::{Leaf, Reading, Session};
+use crate::settings::{Settings, Sources};
+use crate::status::{Status, Surroundings};
+
+pub fn run(args: &StatusArgs) -> Result<()> {
+    input::with_session(&args.session, Reading::Recover, |session| {
+        print(args, session)
+    })
+}
+
+fn print(args: &StatusArgs, session: &Session) -> Result<()> {
+    let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
+    let environment = |name: &str| std::env::var(name).ok();
+    let sources = Sources {
+        given: &serde_json::Map::new(),
+        environment: &environment,
+    };
+    let settings = Settings::resolve(&sources, Some(&branch))?;
+    for problem in &settings.problems {
+        output::stderr(&format!("pi-stet: {problem}\n"));
+    }
+    let around = Surroundings {
+        cwd: &session.header.cwd,
+        instructions: &[],
+        context_window: args.context_window.map(|window| window as f64),
+        keep_recent_tokens: args.keep_recent_tokens,
+        now: &input::now(),
+    };
+    output::stdout(&format!("{}\n", Status::of(&branch, &settings, &around)?))
+}

@@ -1,0 +1,343 @@
+//! Settings: the envelope's over the branch's entries over the environment over the default.
+
+mod budget;
+
+use serde_json::{Map, Value, json};
+
+pub use budget::{Budget, Cap, CapMode, Limit, Measure};
+
+use crate::error::Result;
+use crate::json::Fields;
+use crate::session::{Body, Branch, Detail};
+
+/// How a session is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Prose word for word, calls as signatures.
+    #[default]
+    Verbatim,
+    /// Pi's own: a model writes a summary.
+    Summary,
+}
+
+impl Method {
+    pub const NAMES: [&str; 2] = ["verbatim", "summary"];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Verbatim => "verbatim",
+            Method::Summary => "summary",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Method> {
+        match name {
+            "verbatim" => Some(Method::Verbatim),
+            "summary" => Some(Method::Summary),
+            _ => None,
+        }
+    }
+}
+
+/// Where a value comes from, for the person who wonders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    #[default]
+    Default,
+    Environment,
+    Branch,
+    Envelope,
+}
+
+impl Origin {
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Default => "default",
+            Origin::Environment => "environment",
+            Origin::Branch => "this branch",
+            Origin::Envelope => "envelope",
+        }
+    }
+}
+
+/// The custom types of the entries that hold settings.
+pub const METHOD_ENTRY: &str = "stet.method";
+pub const CAP_ENTRY: &str = "stet.cap";
+
+/// Our variables, and the older extension's names for the same things.
+const PREFIX: &str = "PI_STET_";
+const OLDER_PREFIX: &str = "MECH_COMPACT_";
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub method: Method,
+    pub method_origin: Origin,
+    pub cap: Cap,
+    pub cap_origin: Origin,
+    /// When the cap trims, it trims to this share of the budget, in per cent.
+    pub trim_to: f64,
+    /// How long a dialog waits for an answer.
+    pub ask_seconds: u64,
+    /// One sentence for each value that was not usable.
+    pub problems: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            method: Method::default(),
+            method_origin: Origin::Default,
+            cap: Cap::default(),
+            cap_origin: Origin::Default,
+            trim_to: 100.0,
+            ask_seconds: 60,
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// The sources besides the branch.
+pub struct Sources<'s> {
+    /// The envelope's `settings`.
+    pub given: &'s Map<String, Value>,
+    pub environment: &'s dyn Fn(&str) -> Option<String>,
+}
+
+impl Sources<'_> {
+    /// A variable under our name, else under the older extension's; with the name it had.
+    fn variable(&self, name: &str) -> Option<(String, String)> {
+        [PREFIX, OLDER_PREFIX].iter().find_map(|prefix| {
+            let name = format!("{prefix}{name}");
+            let text = (self.environment)(&name).filter(|text| !text.is_empty())?;
+            Some((name, text))
+        })
+    }
+}
+
+impl Settings {
+    /// Errors: the session changed while it was read.
+    pub fn resolve(sources: &Sources, branch: Option<&Branch>) -> Result<Settings> {
+        let mut settings = Settings::default();
+        settings.take_environment(sources);
+        if let Some(branch) = branch {
+            settings.take_branch(branch)?;
+        }
+        settings.take_envelope(sources.given);
+        Ok(settings)
+    }
+
+    fn take_environment(&mut self, sources: &Sources) {
+        if let Some(method) =
+            self.variable(sources, "METHOD", Method::of_name, "verbatim or summary")
+        {
+            (self.method, self.method_origin) = (method, Origin::Environment);
+        }
+        let percent = |text: &str| text.parse().ok().and_then(Budget::percent);
+        if let Some(budget) = self.variable(
+            sources,
+            "MAX_SUMMARY_PERCENT",
+            percent,
+            "a number above 0, at most 100",
+        ) {
+            (self.cap.budget, self.cap_origin) = (budget, Origin::Environment);
+        }
+        let chars = |text: &str| digits(text).and_then(Budget::chars);
+        if let Some(budget) = self.variable(
+            sources,
+            "MAX_SUMMARY_CHARS",
+            chars,
+            "a whole number of characters",
+        ) {
+            (self.cap.budget, self.cap_origin) = (budget, Origin::Environment);
+        }
+        let share = |text: &str| {
+            let number: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
+            (number > 0.0 && number <= 100.0).then_some(number)
+        };
+        if let Some(share) = self.variable(sources, "TRIM_TO", share, "a share such as 80%") {
+            self.trim_to = share;
+        }
+        let seconds = |text: &str| digits(text).filter(|n| (1..=3600).contains(n));
+        if let Some(seconds) =
+            self.variable(sources, "ASK_SECONDS", seconds, "seconds from 1 to 3600")
+        {
+            self.ask_seconds = seconds;
+        }
+    }
+
+    fn variable<T>(
+        &mut self,
+        sources: &Sources,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        expected: &str,
+    ) -> Option<T> {
+        let (name, text) = sources.variable(name)?;
+        let value = read(text.trim());
+        if value.is_none() {
+            self.problems.push(format!(
+                "{name} is {text:?}, not {expected}; it is ignored."
+            ));
+        }
+        value
+    }
+
+    fn take_branch(&mut self, branch: &Branch) -> Result<()> {
+        let method = |data: &str| {
+            Fields::parse(data)?
+                .string("method")
+                .and_then(|m| Method::of_name(&m))
+        };
+        if let Some(method) = newest(branch, METHOD_ENTRY, method)? {
+            (self.method, self.method_origin) = (method, Origin::Branch);
+        }
+        if let Some(cap) = newest(branch, CAP_ENTRY, Cap::of_json)? {
+            (self.cap, self.cap_origin) = (cap, Origin::Branch);
+        }
+        Ok(())
+    }
+
+    fn take_envelope(&mut self, given: &Map<String, Value>) {
+        let mut problem = |key: &str, value: &Value| {
+            self.problems.push(format!(
+                "settings.{key} is {value}, which is not usable; it is ignored."
+            ));
+        };
+        if let Some(value) = given.get("method") {
+            match value.as_str().and_then(Method::of_name) {
+                Some(method) => (self.method, self.method_origin) = (method, Origin::Envelope),
+                None => problem("method", value),
+            }
+        }
+        if let Some(value) = given.get("cap") {
+            match Cap::of_json(&value.to_string()) {
+                Some(cap) => (self.cap, self.cap_origin) = (cap, Origin::Envelope),
+                None => problem("cap", value),
+            }
+        }
+        if let Some(value) = given.get("trimTo") {
+            match value
+                .as_f64()
+                .filter(|share| *share > 0.0 && *share <= 100.0)
+            {
+                Some(share) => self.trim_to = share,
+                None => problem("trimTo", value),
+            }
+        }
+        if let Some(value) = given.get("askSeconds") {
+            match value.as_u64().filter(|seconds| *seconds > 0) {
+                Some(seconds) => self.ask_seconds = seconds,
+                None => problem("askSeconds", value),
+            }
+        }
+    }
+
+    /// The values as an envelope's `settings` take them.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let values = json!({
+            "method": self.method.name(),
+            "cap": self.cap.to_json(),
+            "trimTo": self.trim_to,
+            "askSeconds": self.ask_seconds,
+        });
+        values.as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// Digits and nothing else.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| text.parse().ok())?
+}
+
+/// The value of the newest entry of this custom type that has a valid one; malformed ones are
+/// passed over.
+fn newest<T>(
+    branch: &Branch,
+    custom_type: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>> {
+    for (_, entry) in branch.iter().rev() {
+        if !branch.session.is_setting(entry) {
+            continue;
+        }
+        if let Body::State {
+            custom_type: found,
+            data: Some(data),
+        } = branch.session.read(entry, Detail::Kept)?.body
+            && found == custom_type
+            && let Some(value) = read(&data)
+        {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &[(&str, &str)], given: Value) -> Settings {
+        let environment = |name: &str| {
+            variables
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        let given = given.as_object().cloned().unwrap();
+        Settings::resolve(
+            &Sources {
+                given: &given,
+                environment: &environment,
+            },
+            None,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn characters_beat_the_percentage_and_the_envelope_beats_both() {
+        let both = [
+            ("PI_STET_MAX_SUMMARY_CHARS", "9000"),
+            ("PI_STET_MAX_SUMMARY_PERCENT", "30"),
+        ];
+        assert_eq!(with(&both, json!({})).cap.budget, Budget::Chars(9000));
+        let cap = json!({"cap": {"mode": "on", "budget": {"unit": "tokens", "value": 5}}});
+        assert_eq!(with(&both, cap).cap.to_string(), "on 5t");
+    }
+
+    #[test]
+    fn names_of_the_older_extension_are_taken_and_ours_win() {
+        let older = [("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5")];
+        assert_eq!(with(&older, json!({})).cap.budget, Budget::Percent(12.5));
+        let both = [
+            ("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5"),
+            ("PI_STET_MAX_SUMMARY_PERCENT", "30"),
+        ];
+        assert_eq!(with(&both, json!({})).cap.budget, Budget::Percent(30.0));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_once_and_the_default_used() {
+        for bad in ["0", "-1", "100.1", "words", "Infinity", "25%", "NaN"] {
+            let settings = with(&[("PI_STET_MAX_SUMMARY_PERCENT", bad)], json!({}));
+            assert_eq!(settings.cap, Cap::default(), "{bad}");
+            assert_eq!(settings.problems.len(), 1, "{bad}");
+        }
+        for bad in ["80000abc", "1e5", "-5", "0", "1.5"] {
+            let settings = with(&[("PI_STET_MAX_SUMMARY_CHARS", bad)], json!({}));
+            assert_eq!(settings.cap, Cap::default(), "{bad}");
+            assert_eq!(settings.problems.len(), 1, "{bad}");
+        }
+        let settings = with(
+            &[("PI_STET_METHOD", "magic")],
+            json!({"cap": 5, "method": "none"}),
+        );
+        assert_eq!(
+            (settings.method, settings.problems.len()),
+            (Method::Verbatim, 3)
+        );
+    }
+}

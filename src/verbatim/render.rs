@@ -1,0 +1,319 @@
+//! The checkpoint as text. What does not change from one compaction to the next comes first.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::budget::{Piece, SpanRef};
+use super::details::SpanMeta;
+use super::history::{Base, BaseKind};
+use super::item::{self, Item};
+use super::wording;
+use crate::text::{counted, escape_attribute, grouped};
+
+/// The parts of a checkpoint that were rendered by their own rooms, in their order.
+pub struct Checkpoint<'a> {
+    pub base: Option<&'a Base>,
+    /// Oldest first; the last one is the new one.
+    pub spans: &'a [SpanRef<'a>],
+    pub pieces: &'a [Piece<'a>],
+    pub startup_reads: &'a str,
+    pub pins: &'a str,
+    pub file_lists: &'a str,
+    pub remarks: Remarks,
+    /// Time of the first kept entry.
+    pub tail_from: Option<&'a str>,
+}
+
+/// What is said about this compaction alone.
+pub struct Remarks {
+    /// The how manieth compaction of the branch this is.
+    pub compaction: usize,
+    pub entries: usize,
+    pub tokens_before: f64,
+    pub no_progress: bool,
+}
+
+pub struct Rendered {
+    pub summary: String,
+    /// Bytes of the last span's items in the summary; `None` where the cap changed them.
+    pub new_span: Option<Range<usize>>,
+    /// Where the startup reads begin.
+    pub startup_reads_at: usize,
+}
+
+impl Checkpoint<'_> {
+    pub fn render(&self) -> Rendered {
+        let mut out = String::from(wording::INTRODUCTION);
+        if let Some(base) = self.base {
+            out.push('\n');
+            out.push_str(&base_block(base));
+        }
+        let mut new_span = None;
+        for piece in self.pieces {
+            out.push('\n');
+            match piece {
+                Piece::Whole(at) => {
+                    let range = push_span(&mut out, self.spans[*at]);
+                    new_span = (*at + 1 == self.spans.len()).then_some(range);
+                }
+                Piece::Trimmed(at, lines) => {
+                    let (meta, _) = self.spans[*at];
+                    out.push_str(&open_tag(meta, true));
+                    out.push_str(&trimmed_note(self.spans[*at]));
+                    for line in lines {
+                        out.push_str(line);
+                        out.push('\n');
+                    }
+                    out.push_str(&close_tag(meta));
+                }
+                Piece::Emptied {
+                    first,
+                    last,
+                    trimmed,
+                } => {
+                    out.push_str(&emptied(&self.spans[*first..=*last], *trimmed));
+                }
+            }
+        }
+        let mut startup_reads_at = out.len();
+        for (at, section) in [self.startup_reads, self.pins, self.file_lists]
+            .iter()
+            .enumerate()
+        {
+            if !section.is_empty() {
+                out.push('\n');
+                if at == 0 {
+                    startup_reads_at = out.len();
+                }
+                out.push_str(section);
+            }
+        }
+        out.push('\n');
+        self.push_remarks(&mut out);
+        out.push('\n');
+        out.push_str(wording::EVIDENCE_BOUNDARY);
+        out.push_str("\n\n");
+        out.push_str(&wording::closing(self.tail_from));
+        Rendered {
+            summary: out,
+            new_span,
+            startup_reads_at,
+        }
+    }
+
+    fn push_remarks(&self, out: &mut String) {
+        let Some((meta, _)) = self.spans.last() else {
+            return;
+        };
+        out.push_str(&format!(
+            "Compaction {} ({}, {}): {} became span {}; the context held about {} tokens before.\n",
+            self.remarks.compaction,
+            escape_attribute(&meta.trigger),
+            meta.at,
+            counted(self.remarks.entries, "entry", "entries"),
+            meta.n,
+            grouped(self.remarks.tokens_before.max(0.0) as u64),
+        ));
+        if self.remarks.no_progress {
+            out.push_str(wording::NO_PROGRESS);
+        }
+        if let Some(words) = &meta.words {
+            out.push_str(&format!("With /compact the user wrote: {words}\n"));
+        }
+    }
+}
+
+/// The base as the checkpoint carries it.
+pub fn base_block(base: &Base) -> String {
+    let mut out = String::new();
+    if base.kind == BaseKind::ModelSummary {
+        out.push_str(wording::MIXED_CONTEXT);
+    }
+    let attributes = format!(
+        "kind=\"{}\" compacted-at=\"{}\"",
+        base.kind.name(),
+        escape_attribute(&base.at)
+    );
+    fenced(&mut out, "compacted-base", &attributes, &base.text);
+    out
+}
+
+const SPAN_TAG: &str = "compacted-span";
+
+fn push_span(out: &mut String, (meta, items): SpanRef) -> Range<usize> {
+    out.push_str(&open_tag(meta, false));
+    let start = out.len();
+    out.push_str(&item::join(items));
+    let end = out.len();
+    if end > start {
+        out.push('\n');
+    }
+    out.push_str(&close_tag(meta));
+    start..end
+}
+
+/// The line that opens a span.
+pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
+    let covers = covers(meta.from.as_deref(), meta.to.as_deref());
+    let words = meta.words.as_ref().map_or_else(String::new, |words| {
+        format!(" words=\"{}\"", escape_attribute(words))
+    });
+    format!(
+        "<{SPAN_TAG}{} n=\"{}\"{covers} compacted-at=\"{}\" trigger=\"{}\"{words}{}>\n",
+        meta.suffix,
+        meta.n,
+        escape_attribute(&meta.at),
+        escape_attribute(&meta.trigger),
+        if trimmed { TRIMMED } else { "" },
+    )
+}
+
+const TRIMMED: &str = " trimmed=\"true\"";
+
+fn covers(from: Option<&str>, to: Option<&str>) -> String {
+    match (from, to) {
+        (Some(from), Some(to)) => {
+            format!(
+                " covers=\"{} → {}\"",
+                escape_attribute(from),
+                escape_attribute(to)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The line that closes a span.
+pub fn close_tag(meta: &SpanMeta) -> String {
+    format!("</{SPAN_TAG}{}>\n", meta.suffix)
+}
+
+/// The first line of a trimmed span.
+pub fn trimmed_note(span: SpanRef) -> String {
+    format!(
+        "(Trimmed to fit the size cap: lines are missing or cut. {})\n",
+        whereabouts(&[span])
+    )
+}
+
+/// Spans without a line, in one tag.
+pub fn emptied(spans: &[SpanRef], trimmed: bool) -> String {
+    let (Some((first, _)), Some((last, _))) = (spans.first(), spans.last()) else {
+        return String::new();
+    };
+    if spans.len() == 1 && !trimmed {
+        return open_tag(first, false) + &close_tag(first);
+    }
+    let numbers = if first.n == last.n {
+        first.n.to_string()
+    } else {
+        format!("{}-{}", first.n, last.n)
+    };
+    let covers = covers(
+        spans.iter().find_map(|(meta, _)| meta.from.as_deref()),
+        spans.iter().rev().find_map(|(meta, _)| meta.to.as_deref()),
+    );
+    let mark = if trimmed { TRIMMED } else { "" };
+    let note = if trimmed {
+        format!(
+            "(Trimmed to fit the size cap: no line is left. {})\n",
+            whereabouts(spans)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<{SPAN_TAG} n=\"{numbers}\"{covers} compacted-at=\"{}\"{mark}>\n{note}</{SPAN_TAG}>\n",
+        escape_attribute(&last.at)
+    )
+}
+
+/// Where the lines of spans can be found again.
+fn whereabouts(spans: &[SpanRef]) -> String {
+    let ids = |item: &&Item| !item.entry.is_empty();
+    let first = spans.iter().flat_map(|(_, items)| items.iter()).find(ids);
+    let last = spans
+        .iter()
+        .rev()
+        .flat_map(|(_, items)| items.iter().rev())
+        .find(ids);
+    match (first, last) {
+        (Some(first), Some(last)) if first.entry != last.entry => {
+            format!(
+                "They are in the session, entries {} to {}.",
+                first.entry, last.entry
+            )
+        }
+        (Some(first), _) => format!("They are in the session, entry {}.", first.entry),
+        _ => "They are in the session.".to_owned(),
+    }
+}
+
+/// Puts `text` into a tag that the text itself cannot close; returns the text's byte range.
+pub fn fenced(out: &mut String, tag: &str, attributes: &str, text: &str) -> Range<usize> {
+    let tag = format!("{tag}{}", free_suffix(tag, text));
+    out.push_str(&format!("<{tag} {attributes}>\n"));
+    let start = out.len();
+    out.push_str(text);
+    let end = out.len();
+    out.push_str(&format!("\n</{tag}>\n"));
+    start..end
+}
+
+/// The suffix of a span's tag: empty, unless the text could be taken for the tag itself.
+pub fn span_suffix(items: &[Item]) -> String {
+    free_suffix(SPAN_TAG, &item::join(items))
+}
+
+/// The smallest `-N` with which no tag of this name occurs in `text`; nothing where even the plain
+/// one does not.
+fn free_suffix(tag: &str, text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let mut occurs = false;
+    // Every number that a tag in the text begins with: `-22` takes 2 and 22.
+    let mut taken = HashSet::new();
+    for (at, _) in text.match_indices(tag) {
+        if !(text[..at].ends_with('<') || text[..at].ends_with("</")) {
+            continue;
+        }
+        occurs = true;
+        let Some(digits) = text[at + tag.len()..].strip_prefix('-') else {
+            continue;
+        };
+        let mut number = 0u64;
+        for digit in digits
+            .bytes()
+            .map_while(|b| b.is_ascii_digit().then(|| u64::from(b - b'0')))
+            .take(18)
+        {
+            number = number * 10 + digit;
+            taken.insert(number);
+        }
+    }
+    let free = (2u64..).find(|n| !taken.contains(n)).filter(|_| occurs);
+    free.map_or_else(String::new, |n| format!("-{n}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_whose_text_holds_its_tag_gets_another_tag() {
+        assert_eq!(
+            free_suffix(SPAN_TAG, "plain text about a compacted-span"),
+            ""
+        );
+        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span>"), "-2");
+        assert_eq!(
+            free_suffix(SPAN_TAG, "<Compacted-Span n=\"9\"></compacted-span-2>"),
+            "-3"
+        );
+        // `</compacted-span-2` is also the beginning of `</compacted-span-22>`.
+        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span-22>"), "-3");
+        assert_eq!(
+            free_suffix(SPAN_TAG, "</compacted-span-2x></compacted-span-3>"),
+            "-4"
+        );
+    }
+}
