@@ -81,11 +81,7 @@ impl<'a> Fields<'a> {
 
     /// The raw value of `key`; absent and `null` are told apart.
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| *value)
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     pub fn object(&self, key: &str) -> Option<Fields<'a>> {
@@ -147,9 +143,7 @@ pub fn elements(raw: &RawValue) -> Vec<&RawValue> {
             d.deserialize_seq(V).map(Elements)
         }
     }
-    serde_json::from_str::<Elements>(raw.get())
-        .map(|e| e.0)
-        .unwrap_or_default()
+    serde_json::from_str::<Elements>(raw.get()).map(|e| e.0).unwrap_or_default()
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
@@ -194,6 +188,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     }
 }
 
+/// A number as JavaScript writes it: a whole one without `.0`.
+pub fn number(value: f64) -> serde_json::Value {
+    let whole = value as i64;
+    if whole as f64 == value { whole.into() } else { value.into() }
+}
+
 /// The JSON text without white space outside its strings. Pi writes none, so this mostly borrows.
 pub fn compact(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
@@ -225,34 +225,21 @@ mod tests {
     fn serde_json_495_lone_surrogates_become_replacement_characters() {
         for (raw, read) in [
             (r#"{"k":"end \ud83d"}"#, "end \u{fffd}"),
-            (
-                r#"{"k":"\udc00\ud83d swapped"}"#,
-                "\u{fffd}\u{fffd} swapped",
-            ),
+            (r#"{"k":"\udc00\ud83d swapped"}"#, "\u{fffd}\u{fffd} swapped"),
             (r#"{"k":"\uD83D\uDE00 pair"}"#, "😀 pair"),
             (r#"{"k":"\\ud83d is text"}"#, "\\ud83d is text"),
-            (
-                r#"{"k":"\\\ud83d after a backslash"}"#,
-                "\\\u{fffd} after a backslash",
-            ),
+            (r#"{"k":"\\\ud83d after a backslash"}"#, "\\\u{fffd} after a backslash"),
             (r#"{"k":"\ud83d\ud83d\ude00"}"#, "\u{fffd}😀"),
         ] {
             let text = mend(raw.as_bytes());
-            assert_eq!(
-                Fields::parse(&text).unwrap().string("k").unwrap(),
-                read,
-                "{raw}"
-            );
+            assert_eq!(Fields::parse(&text).unwrap().string("k").unwrap(), read, "{raw}");
         }
     }
 
     #[test]
     fn a_lone_surrogate_in_a_key_loses_no_field() {
         let text = mend(br#"{"\ud83d":1,"id":"x"}"#);
-        assert_eq!(
-            Fields::parse(&text).unwrap().string("id").as_deref(),
-            Some("x")
-        );
+        assert_eq!(Fields::parse(&text).unwrap().string("id").as_deref(), Some("x"));
     }
 
     #[test]

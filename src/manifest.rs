@@ -16,11 +16,7 @@ pub fn manifest() -> Manifest {
         protocol: PROTOCOL,
         name: env!("CARGO_PKG_NAME").to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        limits: Limits {
-            deadline_ms: DEADLINE_MS,
-            stdin_ms: STDIN_MS,
-            reply_bytes: REPLY_BYTES,
-        },
+        limits: Limits { deadline_ms: DEADLINE_MS, stdin_ms: STDIN_MS, reply_bytes: REPLY_BYTES },
         hooks: vec![
             hook("session_start", true),
             hook("session_tree", true),
@@ -38,10 +34,7 @@ pub fn manifest() -> Manifest {
             command(
                 "cap-compaction",
                 "Show or set the size guard of checkpoints: warn, on or off, and a budget",
-                &[
-                    &["warn", "on", "off", "25%", "80000c", "20000t"],
-                    &["25%", "80000c", "20000t"],
-                ],
+                &[&["warn", "on", "off", "25%", "80000c", "20000t"], &["25%", "80000c", "20000t"]],
             ),
             command("stet", "Show what pi-stet does on this branch", &[]),
         ],
@@ -51,13 +44,7 @@ pub fn manifest() -> Manifest {
 }
 
 fn hook(event: &str, session: bool) -> Hook {
-    Hook {
-        event: event.to_owned(),
-        session,
-        when: None,
-        timeout_ms: HOST_TIMEOUT_MS,
-        active: true,
-    }
+    Hook { event: event.to_owned(), session, when: None, timeout_ms: HOST_TIMEOUT_MS, active: true }
 }
 
 fn command(name: &str, description: &str, completions: &[&[&str]]) -> Command {

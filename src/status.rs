@@ -43,11 +43,7 @@ struct Last {
 
 enum Next {
     Nothing(String),
-    Gives {
-        before: u64,
-        checkpoint: u64,
-        trimmed: bool,
-    },
+    Gives { before: u64, checkpoint: u64, trimmed: bool },
 }
 
 impl Status {
@@ -55,11 +51,7 @@ impl Status {
     pub fn of(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Status> {
         let history = history::read(branch, around.cwd)?;
         let mut status = Status {
-            method: format!(
-                "{} (from {})",
-                settings.method.name(),
-                settings.method_origin.name()
-            ),
+            method: format!("{} (from {})", settings.method.name(), settings.method_origin.name()),
             cap: format!("{} (from {})", settings.cap, settings.cap_origin.name()),
             last: last(branch, history.compactions)?,
             base: history.base,
@@ -115,10 +107,7 @@ impl Status {
 
 fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
     let session = branch.session;
-    let newest = branch
-        .iter()
-        .rev()
-        .find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
+    let newest = branch.iter().rev().find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
     let Some((position, entry)) = newest else {
         return Ok(None);
     };
@@ -126,10 +115,7 @@ fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
     let Body::Compaction(compaction) = read.body else {
         return Ok(None);
     };
-    let details = compaction
-        .details
-        .as_deref()
-        .and_then(crate::json::Fields::parse);
+    let details = compaction.details.as_deref().and_then(crate::json::Fields::parse);
     Ok(Some(Last {
         at: read.timestamp.unwrap_or_else(|| "an unknown time".into()),
         kind: details
@@ -167,28 +153,17 @@ impl fmt::Display for Status {
         }
         match &self.next {
             Next::Nothing(why) => writeln!(f, "next        nothing to compact: {why}")?,
-            Next::Gives {
-                before,
-                checkpoint,
-                trimmed,
-            } => writeln!(
+            Next::Gives { before, checkpoint, trimmed } => writeln!(
                 f,
                 "next        {} tokens in context; a checkpoint of about {} and the recent conversation would stay{}",
                 grouped(*before),
                 grouped(*checkpoint),
-                if *trimmed {
-                    " (trimmed by the cap)"
-                } else {
-                    ""
-                }
+                if *trimmed { " (trimmed by the cap)" } else { "" }
             )?,
         }
         writeln!(f, "pinned      {}", listed(&self.pins, "entry", "entries"))?;
-        let open = if self.startup_open {
-            ", more may come until the second user message"
-        } else {
-            ""
-        };
+        let open =
+            if self.startup_open { ", more may come until the second user message" } else { "" };
         write!(
             f,
             "retained    {}{open}",

@@ -9,21 +9,10 @@ pub fn clip_json(text: &str, limit: usize) -> String {
     // An escape is at most six characters long; look back for one that starts before the cut.
     let head = &text.as_bytes()[..end];
     let window = head.len().saturating_sub(6);
-    if let Some(run_end) = head[window..]
-        .iter()
-        .rposition(|b| *b == b'\\')
-        .map(|i| window + i)
-    {
-        let run_start = head[..=run_end]
-            .iter()
-            .rposition(|b| *b != b'\\')
-            .map_or(0, |i| i + 1);
+    if let Some(run_end) = head[window..].iter().rposition(|b| *b == b'\\').map(|i| window + i) {
+        let run_start = head[..=run_end].iter().rposition(|b| *b != b'\\').map_or(0, |i| i + 1);
         let opens_escape = (run_end - run_start).is_multiple_of(2);
-        let escape_len = if text.as_bytes().get(run_end + 1) == Some(&b'u') {
-            6
-        } else {
-            2
-        };
+        let escape_len = if text.as_bytes().get(run_end + 1) == Some(&b'u') { 6 } else { 2 };
         if opens_escape && run_end + escape_len > end {
             end = run_end;
         }
@@ -154,10 +143,7 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(
-            iso_time(1_796_057_427_763).as_deref(),
-            Some("2026-11-30T16:50:27.763Z")
-        );
+        assert_eq!(iso_time(1_796_057_427_763).as_deref(), Some("2026-11-30T16:50:27.763Z"));
         assert_eq!(byte_size(1023), "1023 B");
         assert_eq!(byte_size(12_800), "12 KB");
         assert_eq!(byte_size(6_920_601), "6.6 MB");

@@ -13,9 +13,7 @@ use crate::verbatim::{self, Draft, Request, wording};
 
 pub fn run(args: &CompactArgs) -> Result<()> {
     let start = Instant::now();
-    input::with_session(&args.session, Reading::Recover, |session| {
-        print(args, session, start)
-    })
+    input::with_session(&args.session, Reading::Recover, |session| print(args, session, start))
 }
 
 fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
@@ -59,14 +57,10 @@ impl CompactArgs {
             return Ok(None);
         };
         let budget = Budget::parse(text).ok_or_else(|| {
-            Error::Usage(format!(
-                "--cap {text:?} is none of: off, {}",
-                Budget::SYNTAX
-            ))
+            Error::Usage(format!("--cap {text:?} is none of: off, {}", Budget::SYNTAX))
         })?;
-        let limit = budget
-            .limit(self.context_window.map(|window| window as f64))
-            .ok_or_else(|| {
+        let limit =
+            budget.limit(self.context_window.map(|window| window as f64)).ok_or_else(|| {
                 Error::Usage(format!(
                     "--cap {text} is a share of a window that is not known: give --context-window N"
                 ))
@@ -76,15 +70,9 @@ impl CompactArgs {
 }
 
 fn given_cut(branch: &Branch, id: &str) -> Result<Cut> {
-    let first_kept = branch
-        .position(id)
-        .ok_or_else(|| Error::NoSuchEntry(id.to_owned()))?;
+    let first_kept = branch.position(id).ok_or_else(|| Error::NoSuchEntry(id.to_owned()))?;
     let context = crate::session::projection::Projection::of(branch)?;
-    Ok(Cut {
-        first_kept,
-        is_split_turn: false,
-        tokens_before: cut::context_tokens(&context)?,
-    })
+    Ok(Cut { first_kept, is_split_turn: false, tokens_before: cut::context_tokens(&context)? })
 }
 
 /// What the command did, for the person at the terminal.
@@ -98,10 +86,7 @@ fn figures(
     let session = branch.session;
     let note = |text: String| output::stderr(&format!("pi-stet: {text}\n"));
     if session.malformed_lines > 0 {
-        note(format!(
-            "{} damaged lines were passed over",
-            session.malformed_lines
-        ));
+        note(format!("{} damaged lines were passed over", session.malformed_lines));
     }
     if let Some(why) = &branch.broken {
         note(why.clone());

@@ -20,16 +20,8 @@ pub fn run() -> Result<()> {
     let agent_dir = agent_dir();
     let findings = [
         binary(),
-        version(
-            "node",
-            OLDEST_NODE,
-            "install Node.js from your package manager",
-        ),
-        version(
-            "pi",
-            OLDEST_PI,
-            "npm install -g @earendil-works/pi-coding-agent",
-        ),
+        version("node", OLDEST_NODE, "install Node.js from your package manager"),
+        version("pi", OLDEST_PI, "npm install -g @earendil-works/pi-coding-agent"),
         extension(&agent_dir),
         chosen_binary(),
     ];
@@ -54,10 +46,7 @@ type Finding = std::result::Result<String, (String, String)>;
 fn binary() -> Finding {
     let path =
         std::env::current_exe().map_or_else(|_| "?".into(), |path| path.display().to_string());
-    Ok(format!(
-        "binary     pi-stet {}, protocol {PROTOCOL}, {path}",
-        env!("CARGO_PKG_VERSION")
-    ))
+    Ok(format!("binary     pi-stet {}, protocol {PROTOCOL}, {path}", env!("CARGO_PKG_VERSION")))
 }
 
 /// `program --version`, compared with the oldest release that works.
@@ -67,15 +56,10 @@ fn version(program: &str, oldest: [u64; 2], install: &str) -> Finding {
         return fault("is not on PATH or does not answer".into());
     };
     let version = text.trim().trim_start_matches('v');
-    let mut numbers = version
-        .split('.')
-        .map_while(|part| part.parse::<u64>().ok());
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u64>().ok());
     let found = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
     if found < oldest {
-        return fault(format!(
-            "is {version}; {}.{} or newer is needed",
-            oldest[0], oldest[1]
-        ));
+        return fault(format!("is {version}; {}.{} or newer is needed", oldest[0], oldest[1]));
     }
     Ok(format!("{program:<10} {version}"))
 }
@@ -99,9 +83,7 @@ fn output_of(program: &str) -> Option<String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let out = child.wait_with_output().ok()?;
-    out.status
-        .success()
-        .then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 /// Pi's folder: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`.
@@ -127,34 +109,23 @@ fn extension(agent_dir: &Path) -> Finding {
                 "mend the file".to_owned(),
             )
         })?;
-        let named = ["packages", "extensions"]
-            .iter()
-            .flat_map(|key| parsed[*key].as_array())
-            .flatten();
+        let named =
+            ["packages", "extensions"].iter().flat_map(|key| parsed[*key].as_array()).flatten();
         for source in named.filter_map(source_of) {
             if let Some(text) = is_ours(&source, dir) {
-                return Ok(format!(
-                    "extension  {text} (named in {})",
-                    settings.display()
-                ));
+                return Ok(format!("extension  {text} (named in {})", settings.display()));
             }
         }
     }
     Err((
-        format!(
-            "extension  is in none of the settings of {}",
-            agent_dir.display()
-        ),
+        format!("extension  is in none of the settings of {}", agent_dir.display()),
         "pi install PATH/TO/pi-stet/pi-extension".to_owned(),
     ))
 }
 
 /// An entry of `packages` is a text, or an object with `source`.
 fn source_of(value: &Value) -> Option<String> {
-    value
-        .as_str()
-        .or_else(|| value["source"].as_str())
-        .map(str::to_owned)
+    value.as_str().or_else(|| value["source"].as_str()).map(str::to_owned)
 }
 
 fn is_ours(source: &str, settings_dir: &Path) -> Option<String> {
@@ -163,11 +134,7 @@ fn is_ours(source: &str, settings_dir: &Path) -> Option<String> {
             .then(|| source.to_owned());
     }
     let path = settings_dir.join(source);
-    let folder = if path.is_file() {
-        path.parent()?.parent()?.to_path_buf()
-    } else {
-        path
-    };
+    let folder = if path.is_file() { path.parent()?.parent()?.to_path_buf() } else { path };
     let package = std::fs::read_to_string(folder.join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&package).ok()?;
     (package["name"].as_str() == Some(env!("CARGO_PKG_NAME"))).then(|| folder.display().to_string())
@@ -181,10 +148,7 @@ fn chosen_binary() -> Finding {
             Ok(format!("PI_STET_BIN {}", Path::new(&path).display()))
         }
         Some(path) => Err((
-            format!(
-                "PI_STET_BIN names {}, which is no file",
-                Path::new(&path).display()
-            ),
+            format!("PI_STET_BIN names {}, which is no file", Path::new(&path).display()),
             "unset PI_STET_BIN, or set it to the pi-stet binary".to_owned(),
         )),
     }

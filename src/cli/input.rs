@@ -20,14 +20,9 @@ pub fn stdin() -> Result<Vec<u8>> {
         .lock()
         .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|source| Error::Read {
-            path: "stdin".into(),
-            source,
-        })?;
+        .map_err(|source| Error::Read { path: "stdin".into(), source })?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::Envelope(format!(
-            "stdin holds more than {MAX_BYTES} bytes"
-        )));
+        return Err(Error::Envelope(format!("stdin holds more than {MAX_BYTES} bytes")));
     }
     Ok(bytes)
 }
@@ -47,11 +42,6 @@ pub fn with_session<T>(
 
 /// Now, ISO 8601.
 pub fn now() -> String {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis())
-        .ok()
-        .and_then(iso_time)
-        .unwrap_or_default()
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).ok().and_then(iso_time).unwrap_or_default()
 }

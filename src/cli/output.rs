@@ -7,10 +7,9 @@ use crate::error::{Error, Result};
 pub fn stdout(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
-            path: "stdout".into(),
-            source: e,
-        }),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::Write { path: "stdout".into(), source: e })
+        }
         _ => Ok(()),
     }
 }

@@ -7,18 +7,13 @@ use crate::settings::{Settings, Sources};
 use crate::status::{Status, Surroundings};
 
 pub fn run(args: &StatusArgs) -> Result<()> {
-    input::with_session(&args.session, Reading::Recover, |session| {
-        print(args, session)
-    })
+    input::with_session(&args.session, Reading::Recover, |session| print(args, session))
 }
 
 fn print(args: &StatusArgs, session: &Session) -> Result<()> {
     let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
     let environment = |name: &str| std::env::var(name).ok();
-    let sources = Sources {
-        given: &serde_json::Map::new(),
-        environment: &environment,
-    };
+    let sources = Sources { given: &serde_json::Map::new(), environment: &environment };
     let settings = Settings::resolve(&sources, Some(&branch))?;
     for problem in &settings.problems {
         output::stderr(&format!("pi-stet: {problem}\n"));

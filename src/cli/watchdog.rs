@@ -24,9 +24,7 @@ static PHASE: AtomicU8 = AtomicU8::new(READING);
 
 pub fn hook() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
-        let place = info
-            .location()
-            .map_or_else(String::new, |at| format!(" at {at}"));
+        let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
         reply_and_exit(&Error::Defect(format!("it panicked{place}")), DEFECT);
     }));
     std::thread::spawn(watch);

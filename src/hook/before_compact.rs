@@ -5,6 +5,7 @@ use serde_json::json;
 use super::call::Call;
 use super::cap::{self, Decision};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::protocol::envelope::BeforeCompact;
 use crate::protocol::reply::Reply;
 use crate::session::Kind;
@@ -25,10 +26,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
         return Ok(Reply::default());
     }
     // pinet#1005: what ends in a compaction has nothing new to compact.
-    if branch
-        .last()
-        .is_none_or(|entry| session.kind(entry) == Kind::Compaction)
-    {
+    if branch.last().is_none_or(|entry| session.kind(entry) == Kind::Compaction) {
         return Ok(Reply::default());
     }
     let first_kept = branch.position(&cut.first_kept_entry_id).ok_or_else(|| {
@@ -37,10 +35,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
             cut.first_kept_entry_id
         ))
     })?;
-    let words = payload
-        .custom_instructions
-        .as_deref()
-        .filter(|words| !words.trim().is_empty());
+    let words = payload.custom_instructions.as_deref().filter(|words| !words.trim().is_empty());
     let request = Request {
         first_kept,
         tokens_before: cut.tokens_before,
@@ -62,20 +57,10 @@ pub fn handle(call: &Call) -> Result<Reply> {
         result: Some(json!({ "compaction": {
             "summary": compacted.summary,
             "firstKeptEntryId": cut.first_kept_entry_id,
-            "tokensBefore": number(cut.tokens_before),
+            "tokensBefore": json::number(cut.tokens_before),
             "details": compacted.details,
         }})),
         effects,
         ..Reply::default()
     })
-}
-
-/// A whole number without `.0`, as JavaScript writes it: the value goes back as it came.
-fn number(value: f64) -> serde_json::Value {
-    let whole = value as i64;
-    if whole as f64 == value {
-        json!(whole)
-    } else {
-        json!(value)
-    }
 }

@@ -36,16 +36,13 @@ impl<'e> Call<'e> {
 
     /// Now, ISO 8601.
     pub fn now(&self) -> String {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let clock = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         iso_time(self.envelope.now.unwrap_or(clock)).unwrap_or_default()
     }
 
     pub fn cwd(&self) -> &str {
-        self.session_field()
-            .map_or("", |session| session.cwd.as_str())
+        self.session_field().map_or("", |session| session.cwd.as_str())
     }
 
     /// The session of the envelope, read as Pi reads it.
@@ -68,18 +65,15 @@ impl<'e> Call<'e> {
                 Reading::AsPi,
             ),
             (Some(file), None) => by_reference(file, &field.id),
-            (None, None) => Err(Error::Envelope(
-                "`session` has neither `file` nor `branch`".into(),
-            )),
+            (None, None) => {
+                Err(Error::Envelope("`session` has neither `file` nor `branch`".into()))
+            }
         }
     }
 
     /// The branch that the envelope means.
     pub fn branch<'s>(&self, session: &'s Session<'e>) -> Result<Branch<'s, 'e>> {
-        let raw = self
-            .session_field()
-            .filter(|s| s.branch.is_none())
-            .and_then(|s| s.leaf_id);
+        let raw = self.session_field().filter(|s| s.branch.is_none()).and_then(|s| s.leaf_id);
         let leaf_id = raw.and_then(json::string);
         let leaf = match (raw, &leaf_id) {
             (None, _) => Leaf::Last,
@@ -102,10 +96,7 @@ impl<'e> Call<'e> {
             };
             return files.iter().map(file).collect();
         }
-        self.envelope
-            .system_prompt
-            .as_deref()
-            .map_or_else(Vec::new, of_prompt)
+        self.envelope.system_prompt.as_deref().map_or_else(Vec::new, of_prompt)
     }
 
     /// What a status needs besides the session. Without Pi's word on it, its default is taken.
@@ -118,11 +109,7 @@ impl<'e> Call<'e> {
         Surroundings {
             cwd: self.cwd(),
             instructions,
-            context_window: self
-                .envelope
-                .model
-                .as_ref()
-                .and_then(|model| model.context_window),
+            context_window: self.envelope.model.as_ref().and_then(|model| model.context_window),
             keep_recent_tokens: compaction.map_or(20_000, |c| c.keep_recent_tokens.max(0.0) as u64),
             now,
         }
@@ -131,10 +118,7 @@ impl<'e> Call<'e> {
     pub fn settings(&self, branch: Option<&Branch>) -> Result<Settings> {
         let environment = |name: &str| std::env::var(name).ok();
         Settings::resolve(
-            &Sources {
-                given: &self.envelope.settings,
-                environment: &environment,
-            },
+            &Sources { given: &self.envelope.settings, environment: &environment },
             branch,
         )
     }
@@ -142,9 +126,7 @@ impl<'e> Call<'e> {
     /// The settings for a recording; what cannot be read resolves to the defaults, as it did.
     pub fn resolved_settings(&self) -> Map<String, Value> {
         let session = self.session().ok();
-        let branch = session
-            .as_ref()
-            .and_then(|session| self.branch(session).ok());
+        let branch = session.as_ref().and_then(|session| self.branch(session).ok());
         self.settings(branch.as_ref()).unwrap_or_default().to_json()
     }
 

@@ -16,10 +16,7 @@ use crate::verbatim::Draft;
 
 pub enum Decision {
     /// Compact, trimmed to the limit if there is one.
-    Go {
-        limit: Option<Limit>,
-        effects: Vec<Effect>,
-    },
+    Go { limit: Option<Limit>, effects: Vec<Effect> },
     /// Ask first, or cancel.
     Stop(Box<Reply>),
 }
@@ -34,24 +31,12 @@ const CANCEL: &str = "Cancel the compaction";
 const MAX_QUESTIONS: u64 = 32;
 
 pub fn decide(call: &Call, settings: &Settings, draft: &Draft, reason: &str) -> Result<Decision> {
-    let mut dialog = Dialog {
-        call,
-        settings,
-        draft,
-        reason,
-        effects: Vec::new(),
-        asked: 0,
-    };
+    let mut dialog = Dialog { call, settings, draft, reason, effects: Vec::new(), asked: 0 };
     let Some(state) = call.envelope.state.and_then(|raw| Fields::parse(raw.get())) else {
         return Ok(dialog.check(settings.cap));
     };
     dialog.asked = state.number("asked").unwrap_or(0.0) as u64;
-    let answer = call
-        .envelope
-        .answers
-        .get(&question_id(dialog.asked))
-        .cloned()
-        .unwrap_or_default();
+    let answer = call.envelope.answers.get(&question_id(dialog.asked)).cloned().unwrap_or_default();
     Ok(match state.string("question").as_deref() {
         Some("budget") => dialog.budget_answered(&answer),
         _ => dialog.choice_answered(&answer),
@@ -81,12 +66,7 @@ impl Dialog<'_, '_> {
         if cap.mode == CapMode::Off {
             return self.go(None);
         }
-        let window = self
-            .call
-            .envelope
-            .model
-            .as_ref()
-            .and_then(|model| model.context_window);
+        let window = self.call.envelope.model.as_ref().and_then(|model| model.context_window);
         let Some(limit) = cap.budget.limit(window) else {
             let text = format!(
                 "Compaction cancelled: the cap is {}, and the model's context window is not known. /cap-compaction off, or a budget such as 80000c, lets it go on.",
@@ -168,29 +148,19 @@ impl Dialog<'_, '_> {
     }
 
     fn save(&mut self, cap: Cap) {
-        self.effects.push(Effect::AppendEntry {
-            custom_type: CAP_ENTRY.into(),
-            data: cap.to_json(),
-        });
+        self.effects
+            .push(Effect::AppendEntry { custom_type: CAP_ENTRY.into(), data: cap.to_json() });
     }
 
     /// The person has decided; a share of an unknown window was turned away before.
     fn apply(self, cap: Cap) -> Decision {
-        let window = self
-            .call
-            .envelope
-            .model
-            .as_ref()
-            .and_then(|model| model.context_window);
+        let window = self.call.envelope.model.as_ref().and_then(|model| model.context_window);
         let limit = cap.budget.limit(window);
         self.go(limit)
     }
 
     fn go(self, limit: Option<Limit>) -> Decision {
-        Decision::Go {
-            limit,
-            effects: self.effects,
-        }
+        Decision::Go { limit, effects: self.effects }
     }
 
     fn cancel(mut self, effects: Vec<Effect>) -> Decision {
@@ -208,13 +178,8 @@ impl Dialog<'_, '_> {
             "overflow" => "The context has overflowed: without a compaction the run cannot go on.",
             _ => "Without the cap the checkpoint keeps everything and takes more of the context.",
         };
-        let title = format!(
-            "The checkpoint is larger than its budget ({}). {risk}",
-            cap.budget
-        );
-        let options = [APPLY, ALWAYS, DISABLE, CHANGE, CANCEL]
-            .map(str::to_owned)
-            .to_vec();
+        let title = format!("The checkpoint is larger than its budget ({}). {risk}", cap.budget);
+        let options = [APPLY, ALWAYS, DISABLE, CHANGE, CANCEL].map(str::to_owned).to_vec();
         self.ask("choice", AskKind::Select, title, Some(options))
     }
 

@@ -63,25 +63,17 @@ fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> 
             "At the next compaction the {} on this branch is replaced by the entries it stood for, word for word.",
             base.kind.describe()
         );
-        let reply = save(
-            reply,
-            METHOD_ENTRY,
-            json!({ "method": "verbatim", "rebuild": true }),
-        );
+        let reply = save(reply, METHOD_ENTRY, json!({ "method": "verbatim", "rebuild": true }));
         return Ok(start::describe_compact(reply, method).notify(Level::Info, text));
     }
     if method == settings.method {
-        return Ok(reply.notify(
-            Level::Info,
-            format!("Compaction method: {} (unchanged).", method.name()),
-        ));
+        return Ok(
+            reply.notify(Level::Info, format!("Compaction method: {} (unchanged).", method.name()))
+        );
     }
     let mut reply = save(reply, METHOD_ENTRY, json!({ "method": method.name() }));
     reply = start::describe_compact(reply, method);
-    reply = reply.notify(
-        Level::Info,
-        format!("Compaction method: {}.", method.name()),
-    );
+    reply = reply.notify(Level::Info, format!("Compaction method: {}.", method.name()));
     Ok(match method {
         Method::Summary => reply.notify(Level::Warning, wording::SUMMARY_NOTICE),
         Method::Verbatim if base.is_some_and(|base| base.kind == BaseKind::ModelSummary) => {
@@ -122,15 +114,10 @@ fn set_mode(cap: &mut Cap, word: &str) -> bool {
 }
 
 fn set_budget(cap: &mut Cap, word: &str) -> bool {
-    Budget::parse(word)
-        .map(|budget| cap.budget = budget)
-        .is_some()
+    Budget::parse(word).map(|budget| cap.budget = budget).is_some()
 }
 
 fn save(mut reply: Reply, custom_type: &str, data: serde_json::Value) -> Reply {
-    reply.effects.push(Effect::AppendEntry {
-        custom_type: custom_type.into(),
-        data,
-    });
+    reply.effects.push(Effect::AppendEntry { custom_type: custom_type.into(), data });
     reply
 }

@@ -13,20 +13,15 @@ pub fn handle(call: &Call) -> Result<Reply> {
     let payload: Compacted = call.payload()?;
     let session = call.session()?;
     let branch = call.branch(&session)?;
-    let Some(entry) = session
-        .find(&payload.compaction_id)
-        .filter(|e| session.kind(*e) == Kind::Compaction)
+    let Some(entry) =
+        session.find(&payload.compaction_id).filter(|e| session.kind(*e) == Kind::Compaction)
     else {
         return Ok(Reply::default());
     };
     let Body::Compaction(compaction) = session.read(entry, Detail::Kept)?.body else {
         return Ok(Reply::default());
     };
-    let kind = compaction
-        .details
-        .as_deref()
-        .and_then(Fields::parse)
-        .and_then(|d| d.string("kind"));
+    let kind = compaction.details.as_deref().and_then(Fields::parse).and_then(|d| d.string("kind"));
     if kind.as_deref() != Some(details::KIND) {
         return Ok(Reply::default());
     }

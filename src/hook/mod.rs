@@ -33,10 +33,7 @@ pub fn answer(bytes: &[u8]) -> std::result::Result<Reply, Error> {
     };
     if record {
         let settings = call.resolved_settings();
-        reply.resolved = Some(Resolved {
-            settings,
-            files: Vec::new(),
-        });
+        reply.resolved = Some(Resolved { settings, files: Vec::new() });
     }
     Ok(reply)
 }

@@ -31,9 +31,6 @@ pub fn describe_compact(mut reply: Reply, method: Method) -> Reply {
         Method::Verbatim => "Compact word for word, without a model (pi-stet)",
         Method::Summary => "Compact with a summary that a model writes",
     };
-    reply.effects.push(Effect::DescribeCommand {
-        command: "compact".into(),
-        text: text.into(),
-    });
+    reply.effects.push(Effect::DescribeCommand { command: "compact".into(), text: text.into() });
     reply
 }

@@ -65,28 +65,18 @@ impl Reply {
             message: error.to_string(),
             hint: error.hint().to_owned(),
         };
-        Reply {
-            error: Some(error),
-            ..Reply::default()
-        }
+        Reply { error: Some(error), ..Reply::default() }
     }
 
     pub fn notify(mut self, level: Level, message: impl Into<String>) -> Reply {
-        self.effects.push(Effect::Notify {
-            level,
-            message: message.into(),
-        });
+        self.effects.push(Effect::Notify { level, message: message.into() });
         self
     }
 }
 
 /// Something the host does besides answering the event.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Effect {
     /// Tell the person.
     Notify { level: Level, message: String },
@@ -101,10 +91,7 @@ pub enum Effect {
         trigger_turn: Option<bool>,
     },
     /// Switch our own tools (by name), hooks (by event) and prompt sections (by tag).
-    SetActive {
-        enable: Vec<String>,
-        disable: Vec<String>,
-    },
+    SetActive { enable: Vec<String>, disable: Vec<String> },
     /// A line in the status bar; without text it goes away.
     SetStatus {
         key: String,

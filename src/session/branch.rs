@@ -27,10 +27,9 @@ impl<'a> Session<'a> {
         let leaf = match leaf {
             Leaf::Root => None,
             Leaf::Last => self.index.last(),
-            Leaf::Id(id) => Some(
-                self.find(id)
-                    .ok_or_else(|| Error::NoSuchEntry((*id).to_owned()))?,
-            ),
+            Leaf::Id(id) => {
+                Some(self.find(id).ok_or_else(|| Error::NoSuchEntry((*id).to_owned()))?)
+            }
         };
         let mut path = Vec::new();
         let mut broken = None;
@@ -45,19 +44,12 @@ impl<'a> Session<'a> {
             }
             path.push(entry);
             next = self.parent(entry).unwrap_or_else(|why| {
-                broken = Some(format!(
-                    "the branch ends at entry {}: {why}",
-                    self.id(entry)
-                ));
+                broken = Some(format!("the branch ends at entry {}: {why}", self.id(entry)));
                 None
             });
         }
         path.reverse();
-        Ok(Branch {
-            session: self,
-            path,
-            broken,
-        })
+        Ok(Branch { session: self, path, broken })
     }
 }
 
@@ -65,9 +57,7 @@ impl<'a> Session<'a> {
 fn cycle_free(session: &Session, leaf: Option<EntryNo>) -> Vec<EntryNo> {
     let mut seen = std::collections::HashSet::new();
     let step = |entry: &EntryNo| session.parent(*entry).ok().flatten();
-    std::iter::successors(leaf, step)
-        .take_while(|entry| seen.insert(*entry))
-        .collect()
+    std::iter::successors(leaf, step).take_while(|entry| seen.insert(*entry)).collect()
 }
 
 impl Branch<'_, '_> {
@@ -97,9 +87,7 @@ impl Branch<'_, '_> {
 
     /// The position of the entry with this id.
     pub fn position(&self, id: &str) -> Option<usize> {
-        self.path
-            .iter()
-            .rposition(|entry| self.session.id(*entry) == id)
+        self.path.iter().rposition(|entry| self.session.id(*entry) == id)
     }
 
     pub(crate) fn position_of(&self, entry: EntryNo) -> Option<usize> {

@@ -17,13 +17,8 @@ pub struct Cut {
 
 /// Errors: [`Error::NothingToCompact`] where Pi would not compact either.
 pub fn find(branch: &Branch, keep_recent_tokens: u64) -> Result<Cut> {
-    if branch
-        .last()
-        .is_some_and(|entry| branch.session.kind(entry) == Kind::Compaction)
-    {
-        return Err(Error::NothingToCompact(
-            "the branch already ends in a compaction".into(),
-        ));
+    if branch.last().is_some_and(|entry| branch.session.kind(entry) == Kind::Compaction) {
+        return Err(Error::NothingToCompact("the branch already ends in a compaction".into()));
     }
     let context = Projection::of(branch)?;
     let tokens_before = context_tokens(&context)?;
@@ -33,28 +28,17 @@ pub fn find(branch: &Branch, keep_recent_tokens: u64) -> Result<Cut> {
             "all of the conversation (about {tokens_before} tokens) is recent"
         )));
     }
-    Ok(Cut {
-        first_kept,
-        is_split_turn,
-        tokens_before,
-    })
+    Ok(Cut { first_kept, is_split_turn, tokens_before })
 }
 
 /// A visible message other than prompt state.
 fn is_conversation(context: &Projection, position: usize) -> bool {
-    let role = context
-        .branch
-        .get(position)
-        .map(|entry| context.branch.session.role(entry));
+    let role = context.branch.get(position).map(|entry| context.branch.session.role(entry));
     context.is_visible(position) && role != Some(Role::System)
 }
 
 fn is_cut_point(context: &Projection, position: usize) -> bool {
-    let Some(entry) = context
-        .branch
-        .get(position)
-        .filter(|_| context.is_visible(position))
-    else {
+    let Some(entry) = context.branch.get(position).filter(|_| context.is_visible(position)) else {
         return false;
     };
     match context.branch.session.kind(entry) {
@@ -76,9 +60,8 @@ fn starts_turn(context: &Projection, position: usize) -> bool {
 }
 
 fn cut_point(context: &Projection, keep_recent_tokens: u64) -> Result<(usize, bool)> {
-    let points: Vec<usize> = (context.start..context.end)
-        .filter(|p| is_cut_point(context, *p))
-        .collect();
+    let points: Vec<usize> =
+        (context.start..context.end).filter(|p| is_cut_point(context, *p)).collect();
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Ok((context.start, false));
     };
@@ -90,11 +73,7 @@ fn cut_point(context: &Projection, keep_recent_tokens: u64) -> Result<(usize, bo
         };
         kept += pi_tokens(&entry.body);
         if kept > 0 && kept >= keep_recent_tokens {
-            cut = points
-                .iter()
-                .copied()
-                .find(|point| *point >= position)
-                .unwrap_or(*last);
+            cut = points.iter().copied().find(|point| *point >= position).unwrap_or(*last);
             if ends_in_omitted_attempt(context, cut)? {
                 cut += 1;
             }
@@ -106,17 +85,12 @@ fn cut_point(context: &Projection, keep_recent_tokens: u64) -> Result<(usize, bo
         cut -= 1;
     }
     let split = !starts_turn(context, cut)
-        && (context.start..=cut)
-            .rev()
-            .any(|position| starts_turn(context, position));
+        && (context.start..=cut).rev().any(|position| starts_turn(context, position));
     Ok((cut, split))
 }
 
 fn is_seen(context: &Projection, position: usize) -> bool {
-    let kind = context
-        .branch
-        .get(position)
-        .map(|entry| context.branch.session.kind(entry));
+    let kind = context.branch.get(position).map(|entry| context.branch.session.kind(entry));
     kind == Some(Kind::Compaction) || context.is_visible(position)
 }
 
@@ -174,10 +148,7 @@ pub fn context_tokens(context: &Projection) -> Result<u64> {
         }
         after += pi_tokens(&entry.body);
     }
-    if let Some(entry) = context
-        .compaction
-        .and_then(|position| context.branch.get(position))
-    {
+    if let Some(entry) = context.compaction.and_then(|position| context.branch.get(position)) {
         after += pi_tokens(&session.read(entry, Detail::All)?.body);
     }
     Ok(after)

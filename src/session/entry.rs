@@ -170,9 +170,9 @@ impl Entry {
                 None => Body::Other,
             },
             Some("custom_message") => custom(&fields),
-            Some("branch_summary") => Body::BranchSummary {
-                summary: fields.string("summary").unwrap_or_default(),
-            },
+            Some("branch_summary") => {
+                Body::BranchSummary { summary: fields.string("summary").unwrap_or_default() }
+            }
             Some("compaction") => Body::Compaction(compaction(&fields, detail)),
             Some("context_edit") => Body::ContextEdit(context_edit(&fields)),
             Some("label") => Body::Label {
@@ -195,9 +195,7 @@ fn message_body(message: &Fields, detail: Detail) -> Body {
         Some("assistant") => Body::Assistant(Assistant {
             content: content(message.raw("content"), detail),
             stop_reason: message.string("stopReason"),
-            usage_tokens: message
-                .object("usage")
-                .and_then(|usage| usage_tokens(&usage)),
+            usage_tokens: message.object("usage").and_then(|usage| usage_tokens(&usage)),
         }),
         Some("toolResult") => Body::ToolResult(tool_result(message, detail)),
         Some("bashExecution") => Body::Bash(Bash {
@@ -224,20 +222,16 @@ fn custom(fields: &Fields) -> Body {
 }
 
 fn system(message: &Fields) -> Body {
-    let sections = message
-        .object("sections")
-        .map_or_else(Vec::new, |sections| {
-            sections
-                .iter()
-                .filter_map(|(key, raw)| Some((key.to_owned(), json::string(raw)?)))
-                .collect()
-        });
+    let sections = message.object("sections").map_or_else(Vec::new, |sections| {
+        sections
+            .iter()
+            .filter_map(|(key, raw)| Some((key.to_owned(), json::string(raw)?)))
+            .collect()
+    });
     Body::System {
         sections,
         content: content(message.raw("content"), Detail::All),
-        tools: message
-            .raw("toolsAdded")
-            .map_or_else(String::new, |raw| raw.get().to_owned()),
+        tools: message.raw("toolsAdded").map_or_else(String::new, |raw| raw.get().to_owned()),
     }
 }
 
@@ -249,9 +243,8 @@ fn usage_tokens(usage: &Fields) -> Option<f64> {
 }
 
 fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
-    let nested = message
-        .object("nestedCalls")
-        .map_or_else(Vec::new, |nested| nested.array("calls"));
+    let nested =
+        message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
     ToolResult {
         call_id: message.string("toolCallId").unwrap_or_default(),
         tool_name: message.string("toolName").unwrap_or_default(),
@@ -273,9 +266,7 @@ fn nested_call(raw: &RawValue) -> Option<NestedCall> {
     let call = Fields::parse(raw.get())?;
     Some(NestedCall {
         name: call.string("name")?,
-        path: call
-            .object("arguments")
-            .and_then(|arguments| arguments.string("path")),
+        path: call.object("arguments").and_then(|arguments| arguments.string("path")),
         failed: call.string("status").as_deref() == Some("error"),
     })
 }
@@ -289,9 +280,7 @@ fn compaction(fields: &Fields, detail: Detail) -> Compaction {
         details: fields.raw("details").map(|raw| raw.get().to_owned()),
         from_hook: fields.bool("fromHook").unwrap_or(false),
         system: match detail {
-            Detail::All => fields
-                .object("systemMessage")
-                .map(|message| Box::new(system(&message))),
+            Detail::All => fields.object("systemMessage").map(|message| Box::new(system(&message))),
             Detail::Kept => None,
         },
     }
@@ -305,9 +294,7 @@ pub fn utf16_len(text: &str) -> u64 {
 fn context_edit(fields: &Fields) -> ContextEdit {
     ContextEdit {
         target: fields.string("targetId").unwrap_or_default(),
-        replacement: fields
-            .object("replacement")
-            .map(|r| content(r.raw("content"), Detail::All)),
+        replacement: fields.object("replacement").map(|r| content(r.raw("content"), Detail::All)),
     }
 }
 
@@ -316,10 +303,7 @@ fn content(raw: Option<&RawValue>, detail: Detail) -> Vec<Block> {
     let Some(raw) = raw else { return Vec::new() };
     match json::string(raw) {
         Some(text) => vec![Block::Text(text)],
-        None => json::elements(raw)
-            .into_iter()
-            .filter_map(|raw| block(raw, detail))
-            .collect(),
+        None => json::elements(raw).into_iter().filter_map(|raw| block(raw, detail)).collect(),
     }
 }
 
@@ -332,9 +316,9 @@ fn block(raw: &RawValue, detail: Detail) -> Option<Block> {
         "image" => Block::Image {
             mime_type: fields.string("mimeType").unwrap_or_else(|| "image".into()),
             // Base64 holds three bytes in four characters; the raw value has two quotes.
-            bytes: fields.raw("data").map_or(0, |data| {
-                (data.get().len() as u64).saturating_sub(2) / 4 * 3
-            }),
+            bytes: fields
+                .raw("data")
+                .map_or(0, |data| (data.get().len() as u64).saturating_sub(2) / 4 * 3),
         },
         "toolCall" => Block::ToolCall(ToolCall {
             id: fields.string("id").unwrap_or_default(),

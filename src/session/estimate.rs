@@ -28,26 +28,16 @@ fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
     };
     let content = |content: &[Block]| content.iter().map(block).sum::<u64>();
     match body {
-        Body::User(blocks)
-        | Body::Custom {
-            content: blocks, ..
-        } => content(blocks),
+        Body::User(blocks) | Body::Custom { content: blocks, .. } => content(blocks),
         Body::ToolResult(result) => content(&result.content),
         Body::Assistant(message) => content(&message.content),
         Body::Bash(bash) => text_len(&bash.command) + text_len(&bash.output),
         Body::BranchSummary { summary } => text_len(summary),
         Body::Compaction(compaction) => {
-            let system = compaction
-                .system
-                .as_deref()
-                .map_or(0, |system| measure(system, text_len));
+            let system = compaction.system.as_deref().map_or(0, |system| measure(system, text_len));
             text_len(&compaction.summary) + system
         }
-        Body::System {
-            sections,
-            content: blocks,
-            tools,
-        } => {
+        Body::System { sections, content: blocks, tools } => {
             let sections: u64 = sections.iter().map(|(_, text)| text_len(text)).sum();
             content(blocks) + sections + text_len(tools)
         }
@@ -60,11 +50,7 @@ fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
 /// Errors: the session changed while it was read.
 pub fn context_tokens(context: &Projection) -> Result<u64> {
     let mut total = 0;
-    for position in context
-        .compaction
-        .into_iter()
-        .chain(context.start..context.end)
-    {
+    for position in context.compaction.into_iter().chain(context.start..context.end) {
         let Some(entry) = context.branch.get(position) else {
             continue;
         };

@@ -30,9 +30,7 @@ impl Operation {
 /// The file that a call names, as a path relative to the working directory where it lies inside.
 pub fn of_call(call: &ToolCall, cwd: &str) -> Option<(Operation, String)> {
     let operation = Operation::of_tool(&call.name)?;
-    let path = Fields::parse(&call.arguments)?
-        .string("path")
-        .filter(|path| !path.is_empty())?;
+    let path = Fields::parse(&call.arguments)?.string("path").filter(|path| !path.is_empty())?;
     Some((operation, paths::relative(&path, cwd)))
 }
 

@@ -112,13 +112,7 @@ pub fn quick<'a>(start: &'a [u8], end: &'a [u8]) -> Option<Head<'a>> {
         let (custom_type, _) = plain_string(rest)?;
         let is_setting = kind == Kind::Custom && custom_type.starts_with(SETTING_PREFIX.as_bytes());
         let (id, parent) = ids_at_end(end)?;
-        return Some(Head {
-            kind,
-            role: Role::None,
-            id,
-            parent,
-            is_setting,
-        });
+        return Some(Head { kind, role: Role::None, id, parent, is_setting });
     }
     let (id, parent, rest) = ids_at_start(rest)?;
     let mut role = Role::None;
@@ -132,13 +126,7 @@ pub fn quick<'a>(start: &'a [u8], end: &'a [u8]) -> Option<Head<'a>> {
         return None;
     }
     end.strip_suffix(b"}")?;
-    Some(Head {
-        kind,
-        role,
-        id,
-        parent,
-        is_setting: false,
-    })
+    Some(Head { kind, role, id, parent, is_setting: false })
 }
 
 /// `,"id":"…","parentId":…` and what follows.
@@ -186,10 +174,7 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
     while let Some(rest) = numbers.strip_prefix(b",\"") {
         let (_, value) = plain_string(rest)?;
         let value = value.strip_prefix(b":")?;
-        let digits = value
-            .iter()
-            .take_while(|b| b.is_ascii_digit() || **b == b'.')
-            .count();
+        let digits = value.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
         numbers = (digits > 0).then(|| &value[digits..])?;
     }
     numbers.is_empty().then_some(())?;
@@ -252,9 +237,7 @@ pub fn full(line: &[u8]) -> Option<Line> {
         },
     };
     let is_setting = kind == Kind::Custom
-        && fields
-            .string("customType")
-            .is_some_and(|name| name.starts_with(SETTING_PREFIX));
+        && fields.string("customType").is_some_and(|name| name.starts_with(SETTING_PREFIX));
     Some(Line::Entry(Head {
         kind,
         role: role.map_or(Role::None, |name| Role::of(name.as_bytes())),
@@ -332,15 +315,9 @@ mod tests {
             told(r#""isError":false,"durationMs":12,"timestamp":17.5}}"#),
             Some(("c1".into(), Some(false)))
         );
-        assert_eq!(
-            told(r#""isError":true,"timestamp":17}}"#),
-            Some(("c1".into(), Some(true)))
-        );
+        assert_eq!(told(r#""isError":true,"timestamp":17}}"#), Some(("c1".into(), Some(true))));
         // Anything else is for the full parse: nested calls, no flag, a flag inside the output.
-        assert_eq!(
-            told(r#""isError":true,"nestedCalls":{"calls":[]},"timestamp":17}}"#),
-            None
-        );
+        assert_eq!(told(r#""isError":true,"nestedCalls":{"calls":[]},"timestamp":17}}"#), None);
         assert_eq!(told(r#""timestamp":17}}"#), None);
     }
 
@@ -351,9 +328,7 @@ mod tests {
             (r#"{"type":"session","id":"s","version":"1"}"#, 1.0),
             (r#"{"type":"session","id":"s","version":3}"#, 3.0),
         ] {
-            let Some(Line::Header(header)) = full(line.as_bytes()) else {
-                panic!("{line}")
-            };
+            let Some(Line::Header(header)) = full(line.as_bytes()) else { panic!("{line}") };
             assert_eq!(header.version, expected);
         }
     }

@@ -103,10 +103,8 @@ impl Index {
         }
         let far = std::mem::take(&mut self.far_parents);
         let by_id: HashMap<&str, EntryNo> = self.numbers().map(|n| (self.id(n), n)).collect();
-        let links: Vec<_> = far
-            .iter()
-            .map(|(child, id)| (*child, by_id.get(id.as_str()).copied()))
-            .collect();
+        let links: Vec<_> =
+            far.iter().map(|(child, id)| (*child, by_id.get(id.as_str()).copied())).collect();
         for (child, parent) in links {
             self.slots[child.0 as usize].parent = parent.map_or(Link::Missing, Link::To);
         }

@@ -13,19 +13,10 @@ impl Session<'_> {
             return Ok(given.clone());
         }
         let mut labels = HashMap::new();
-        for entry in self
-            .entries()
-            .filter(|entry| self.kind(*entry) == Kind::Label)
-        {
+        for entry in self.entries().filter(|entry| self.kind(*entry) == Kind::Label) {
             match self.read(entry, Detail::Kept)?.body {
-                Body::Label {
-                    target,
-                    label: Some(label),
-                } => labels.insert(target, label),
-                Body::Label {
-                    target,
-                    label: None,
-                } => labels.remove(&target),
+                Body::Label { target, label: Some(label) } => labels.insert(target, label),
+                Body::Label { target, label: None } => labels.remove(&target),
                 _ => None,
             };
         }

@@ -65,18 +65,14 @@ impl<'a> Session<'a> {
     fn from_source(source: Source<'a>, reading: Reading) -> Result<Session<'a>> {
         let mut index = Index::default();
         let findings = scan::scan(&source, reading, &mut index)?;
-        let not = |why: &str| Error::NotASession {
-            path: source.name().to_owned(),
-            why: why.into(),
-        };
+        let not =
+            |why: &str| Error::NotASession { path: source.name().to_owned(), why: why.into() };
         let Some(header) = findings.header else {
-            return Err(not(
-                match (findings.strangers, index.is_empty(), source.len()) {
-                    (_, _, 0) => "it is empty",
-                    (0, true, _) => "no line of it is a JSON object",
-                    _ => "it has no header line (\"type\":\"session\")",
-                },
-            ));
+            return Err(not(match (findings.strangers, index.is_empty(), source.len()) {
+                (_, _, 0) => "it is empty",
+                (0, true, _) => "no line of it is a JSON object",
+                _ => "it has no header line (\"type\":\"session\")",
+            }));
         };
         // A version that is no number is not a known one either.
         if header.version.is_nan() || header.version > NEWEST_VERSION {
@@ -185,9 +181,7 @@ impl<'a> Session<'a> {
             Source::Memory(bytes) => {
                 let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
                 let len = usize::try_from(place.len).unwrap_or(usize::MAX);
-                bytes
-                    .get(start..start.saturating_add(len))
-                    .and_then(|l| Entry::decode(l, detail))
+                bytes.get(start..start.saturating_add(len)).and_then(|l| Entry::decode(l, detail))
             }
             Source::File { .. } => {
                 let mut line = vec![0u8; usize::try_from(place.len).unwrap_or(usize::MAX)];
@@ -196,10 +190,7 @@ impl<'a> Session<'a> {
             }
         };
         decoded.ok_or_else(|| {
-            Error::SessionChanged(format!(
-                "entry {} is no longer where it was",
-                self.id(entry)
-            ))
+            Error::SessionChanged(format!("entry {} is no longer where it was", self.id(entry)))
         })
     }
 
@@ -209,8 +200,7 @@ impl<'a> Session<'a> {
         let mut start = [0u8; RESULT_EDGE as usize];
         let mut end = [0u8; RESULT_EDGE as usize];
         self.source.read_at(place.offset, &mut start)?;
-        self.source
-            .read_at(place.offset + place.len - RESULT_EDGE, &mut end)?;
+        self.source.read_at(place.offset + place.len - RESULT_EDGE, &mut end)?;
         Ok(head::long_result(&start, &end))
     }
 

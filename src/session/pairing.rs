@@ -40,10 +40,7 @@ struct Open {
 
 impl<R> Default for Pairing<R> {
     fn default() -> Pairing<R> {
-        Pairing {
-            open: HashMap::new(),
-            paired: Vec::new(),
-        }
+        Pairing { open: HashMap::new(), paired: Vec::new() }
     }
 }
 
@@ -52,10 +49,10 @@ impl<R> Pairing<R> {
         let number = self.paired.len();
         self.paired.push(None);
         if !id.is_empty() {
-            let open = self.open.entry(id.to_owned()).or_insert_with(|| Open {
-                calls: Vec::new(),
-                ambiguous: false,
-            });
+            let open = self
+                .open
+                .entry(id.to_owned())
+                .or_insert_with(|| Open { calls: Vec::new(), ambiguous: false });
             open.ambiguous |= !open.calls.is_empty();
             open.calls.push((number, tool.to_owned()));
         }
@@ -91,8 +88,7 @@ impl<R> Pairing<R> {
     }
 
     pub fn outcome(&self, call: CallNo) -> Outcome {
-        self.pair(call)
-            .map_or(Outcome::Unknown, |(outcome, _)| *outcome)
+        self.pair(call).map_or(Outcome::Unknown, |(outcome, _)| *outcome)
     }
 
     /// The result of a call, if it has a certain one.
@@ -122,10 +118,7 @@ mod tests {
         pairing.result("1", "bash", Some(false), 1);
         let b = pairing.call("1", "bash");
         pairing.result("1", "bash", Some(true), 2);
-        assert_eq!(
-            (pairing.outcome(a), pairing.outcome(b)),
-            (Outcome::Ok, Outcome::Error)
-        );
+        assert_eq!((pairing.outcome(a), pairing.outcome(b)), (Outcome::Ok, Outcome::Error));
     }
 
     #[test]
@@ -142,15 +135,8 @@ mod tests {
         let (twin_a, twin_b) = (pairing.call("5", "bash"), pairing.call("5", "bash"));
         pairing.result("5", "bash", Some(false), 0);
         pairing.result("5", "bash", Some(false), 0);
-        for call in [
-            unfinished,
-            unflagged,
-            misnamed,
-            after_its_result,
-            without_id,
-            twin_a,
-            twin_b,
-        ] {
+        for call in [unfinished, unflagged, misnamed, after_its_result, without_id, twin_a, twin_b]
+        {
             assert_eq!(pairing.outcome(call), Outcome::Unknown);
         }
         let later = pairing.call("5", "bash");

@@ -3,10 +3,7 @@
 /// A path as a checkpoint shows it and file lists compare it: relative inside the working
 /// directory (`.` for the directory itself), unchanged outside. Pi's `@` prefix is dropped.
 pub fn relative(path: &str, cwd: &str) -> String {
-    let path = path
-        .strip_prefix('@')
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(path);
+    let path = path.strip_prefix('@').filter(|rest| !rest.is_empty()).unwrap_or(path);
     let cwd_root = cwd.trim_end_matches('/');
     if path.starts_with('/') {
         let normal = normalize(path);
@@ -70,10 +67,7 @@ pub fn abbreviate_cwd(command: &str, cwd: &str) -> String {
         let after = &from[cwd.len()..];
         out.push_str(before);
         let starts = !out.chars().next_back().is_some_and(is_path_character);
-        let ends = after
-            .chars()
-            .next()
-            .is_none_or(|c| c == '/' || !is_path_character(c));
+        let ends = after.chars().next().is_none_or(|c| c == '/' || !is_path_character(c));
         out.push_str(if starts && ends { "." } else { cwd });
         rest = after;
     }
@@ -117,10 +111,7 @@ mod tests {
             ("cd /w/app && ls", "cd . && ls"),
             ("cat '/w/app/a b.txt'", "cat './a b.txt'"),
             ("ls /w/apple /x/w/app", "ls /w/apple /x/w/app"),
-            (
-                "PATH=/w/app/bin:$PATH make -C /w/app",
-                "PATH=./bin:$PATH make -C .",
-            ),
+            ("PATH=/w/app/bin:$PATH make -C /w/app", "PATH=./bin:$PATH make -C ."),
             ("ls /w/app;pwd", "ls .;pwd"),
         ] {
             assert_eq!(abbreviate_cwd(command, "/w/app"), shown);

@@ -22,15 +22,12 @@ pub struct Projection<'b, 's, 'a> {
 pub fn kept_from(branch: &Branch, position: usize, compaction: &Compaction) -> usize {
     let session = branch.session;
     let kept = match (&compaction.first_kept, compaction.first_kept_line) {
-        (Some(id), _) => branch
-            .iter()
-            .take(position)
-            .find(|(_, e)| session.id(*e) == id)
-            .map(|(p, _)| p),
-        (None, Some(line)) => session
-            .at_line(line)
-            .and_then(|e| branch.position_of(e))
-            .filter(|p| *p < position),
+        (Some(id), _) => {
+            branch.iter().take(position).find(|(_, e)| session.id(*e) == id).map(|(p, _)| p)
+        }
+        (None, Some(line)) => {
+            session.at_line(line).and_then(|e| branch.position_of(e)).filter(|p| *p < position)
+        }
         (None, None) => None,
     };
     kept.unwrap_or(position + 1)
@@ -71,13 +68,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
             compaction = Some(position);
         }
         let edits = edits(branch, start, end)?;
-        Ok(Projection {
-            branch,
-            compaction,
-            start,
-            end,
-            edits,
-        })
+        Ok(Projection { branch, compaction, start, end, edits })
     }
 
     /// The context of the whole branch.
@@ -113,11 +104,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
 
     /// The entry as the model sees it, `None` if it does not.
     pub fn read(&self, position: usize, detail: Detail) -> Result<Option<Entry>> {
-        let Some(entry) = self
-            .branch
-            .get(position)
-            .filter(|_| self.is_visible(position))
-        else {
+        let Some(entry) = self.branch.get(position).filter(|_| self.is_visible(position)) else {
             return Ok(None);
         };
         let mut read = self.branch.session.read(entry, detail)?;

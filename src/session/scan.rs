@@ -36,13 +36,7 @@ pub struct Findings {
 }
 
 pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Findings> {
-    let mut scan = Scan {
-        source,
-        reading,
-        index,
-        findings: Findings::default(),
-        first: true,
-    };
+    let mut scan = Scan { source, reading, index, findings: Findings::default(), first: true };
     let len = source.len();
     let mut buffer = vec![0u8; WINDOW.min(usize::try_from(len).unwrap_or(WINDOW)).max(1)];
     // `buffer[..held]` is the unfinished line that starts at `line_start`.
@@ -60,13 +54,7 @@ pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Find
         let mut begin = 0;
         while let Some(newline) = memchr::memchr(b'\n', &buffer[begin..filled]) {
             let line = &buffer[begin..begin + newline];
-            scan.line(
-                Place {
-                    offset: line_start + begin as u64,
-                    len: line.len() as u64,
-                },
-                line,
-            )?;
+            scan.line(Place { offset: line_start + begin as u64, len: line.len() as u64 }, line)?;
             begin += newline + 1;
         }
         buffer.copy_within(begin..filled, 0);
@@ -75,13 +63,7 @@ pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Find
     }
     if held > 0 {
         let line = buffer[..held].to_vec();
-        scan.last_line(
-            Place {
-                offset: line_start,
-                len: held as u64,
-            },
-            &line,
-        )?;
+        scan.last_line(Place { offset: line_start, len: held as u64 }, &line)?;
     }
     Ok(scan.findings)
 }
@@ -94,13 +76,8 @@ pub fn scan_parts(
     index: &mut Index,
 ) -> Result<Findings> {
     let source = Source::Memory(bytes);
-    let mut scan = Scan {
-        source: &source,
-        reading,
-        index,
-        findings: Findings::default(),
-        first: false,
-    };
+    let mut scan =
+        Scan { source: &source, reading, index, findings: Findings::default(), first: false };
     for place in parts {
         let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(place.len).unwrap_or(usize::MAX));
@@ -141,11 +118,7 @@ impl Scan<'_, '_> {
     /// The last line may have been cut by a crash: only a full parse tells.
     fn last_line(&mut self, place: Place, line: &[u8]) -> Result<()> {
         let (place, line) = self.trimmed(place, line);
-        if line.is_empty() {
-            Ok(())
-        } else {
-            self.whole(place, line)
-        }
+        if line.is_empty() { Ok(()) } else { self.whole(place, line) }
     }
 
     /// Without the byte order mark of the first line and white space at the ends (CRLF).
@@ -157,13 +130,7 @@ impl Scan<'_, '_> {
         inner = inner.trim_ascii_start();
         let skipped = (line.len() - inner.len()) as u64;
         let inner = inner.trim_ascii_end();
-        (
-            Place {
-                offset: place.offset + skipped,
-                len: inner.len() as u64,
-            },
-            inner,
-        )
+        (Place { offset: place.offset + skipped, len: inner.len() as u64 }, inner)
     }
 
     fn whole(&mut self, place: Place, line: &[u8]) -> Result<()> {
@@ -214,10 +181,7 @@ impl Scan<'_, '_> {
             if let Some(Line::Entry(head)) = head::full(object)
                 && is_surely_an_entry(&head)
             {
-                let place = Place {
-                    offset: place.offset + at as u64,
-                    len: len as u64,
-                };
+                let place = Place { offset: place.offset + at as u64, len: len as u64 };
                 self.index.push(place, &head)?;
                 at += len;
             } else {
@@ -236,9 +200,7 @@ impl Scan<'_, '_> {
         let mut tail = window[window.len().saturating_sub(EDGE)..].to_vec();
         let mut end = len;
         while at < len {
-            let room = piece
-                .len()
-                .min(usize::try_from(len - at).unwrap_or(usize::MAX));
+            let room = piece.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
             self.source.read_at(at, &mut piece[..room])?;
             let stop = memchr::memchr(b'\n', &piece[..room]);
             let part = &piece[..stop.unwrap_or(room)];
@@ -251,10 +213,7 @@ impl Scan<'_, '_> {
             at += room as u64;
         }
         let tail = tail.trim_ascii_end();
-        let place = Place {
-            offset: start,
-            len: end - start,
-        };
+        let place = Place { offset: start, len: end - start };
         match head::quick(&window[..EDGE.min(window.len())], tail) {
             Some(head) => self.index.push(place, &head)?,
             None => {

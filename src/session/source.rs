@@ -17,23 +17,13 @@ pub enum Source<'a> {
 impl<'a> Source<'a> {
     pub fn open(path: &Path) -> Result<Source<'a>> {
         let name = path.display().to_string();
-        let read = |source: io::Error| Error::Read {
-            path: name.clone(),
-            source,
-        };
+        let read = |source: io::Error| Error::Read { path: name.clone(), source };
         let file = File::open(path).map_err(read)?;
         let meta = file.metadata().map_err(read)?;
         if !meta.is_file() {
-            return Err(Error::NotASession {
-                path: name,
-                why: "not a regular file".into(),
-            });
+            return Err(Error::NotASession { path: name, why: "not a regular file".into() });
         }
-        Ok(Source::File {
-            file,
-            len: meta.len(),
-            path: name,
-        })
+        Ok(Source::File { file, len: meta.len(), path: name })
     }
 
     /// Bytes at the time of opening; what Pi appends later is not looked at.
@@ -57,9 +47,7 @@ impl<'a> Source<'a> {
         match self {
             Source::Memory(bytes) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                let part = start
-                    .checked_add(buffer.len())
-                    .and_then(|end| bytes.get(start..end));
+                let part = start.checked_add(buffer.len()).and_then(|end| bytes.get(start..end));
                 let part =
                     part.ok_or_else(|| Error::SessionChanged("shorter than before".into()))?;
                 buffer.copy_from_slice(part);
@@ -75,10 +63,7 @@ impl<'a> Source<'a> {
                         Ok(n) => done += n,
                         Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                         Err(source) => {
-                            return Err(Error::Read {
-                                path: path.clone(),
-                                source,
-                            });
+                            return Err(Error::Read { path: path.clone(), source });
                         }
                     }
                 }

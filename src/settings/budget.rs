@@ -75,15 +75,11 @@ impl Budget {
     }
 
     pub fn chars(value: u64) -> Option<Budget> {
-        (1..=MAX_SAFE)
-            .contains(&value)
-            .then_some(Budget::Chars(value))
+        (1..=MAX_SAFE).contains(&value).then_some(Budget::Chars(value))
     }
 
     pub fn tokens(value: u64) -> Option<Budget> {
-        (1..=MAX_TOKENS)
-            .contains(&value)
-            .then_some(Budget::Tokens(value))
+        (1..=MAX_TOKENS).contains(&value).then_some(Budget::Tokens(value))
     }
 
     pub fn percent(value: f64) -> Option<Budget> {
@@ -92,21 +88,14 @@ impl Budget {
 
     /// The limit in its own measure; `None` for a share of a window that is not known.
     pub fn limit(self, context_window: Option<f64>) -> Option<Limit> {
-        let of_tokens = |tokens: u64| Limit {
-            size: tokens.saturating_mul(4),
-            measure: Measure::QuarterTokens,
-        };
+        let of_tokens =
+            |tokens: u64| Limit { size: tokens.saturating_mul(4), measure: Measure::QuarterTokens };
         match self {
-            Budget::Chars(size) => Some(Limit {
-                size,
-                measure: Measure::Chars,
-            }),
+            Budget::Chars(size) => Some(Limit { size, measure: Measure::Chars }),
             Budget::Tokens(tokens) => Some(of_tokens(tokens)),
             Budget::Percent(percent) => {
                 let window = context_window.filter(|w| *w >= 1.0 && *w <= MAX_TOKENS as f64)?;
-                Some(of_tokens(
-                    ((window * percent / 100.0).floor() as u64).max(1),
-                ))
+                Some(of_tokens(((window * percent / 100.0).floor() as u64).max(1)))
             }
         }
     }
@@ -174,10 +163,7 @@ pub struct Cap {
 
 impl Default for Cap {
     fn default() -> Cap {
-        Cap {
-            mode: CapMode::Warn,
-            budget: Budget::DEFAULT,
-        }
+        Cap { mode: CapMode::Warn, budget: Budget::DEFAULT }
     }
 }
 
@@ -250,38 +236,17 @@ mod tests {
     fn a_share_of_the_window_needs_a_window_and_is_rounded_down() {
         assert_eq!(Budget::DEFAULT.limit(None), None);
         assert_eq!(Budget::DEFAULT.limit(Some(0.0)), None);
-        assert_eq!(
-            Budget::DEFAULT.limit(Some(192_000.0)).map(|l| l.size),
-            Some(192_000)
-        );
-        assert_eq!(
-            Budget::Percent(0.001).limit(Some(1000.0)).map(|l| l.size),
-            Some(4)
-        );
-        assert_eq!(
-            Budget::Percent(33.0).limit(Some(10.0)).map(|l| l.size),
-            Some(12)
-        );
+        assert_eq!(Budget::DEFAULT.limit(Some(192_000.0)).map(|l| l.size), Some(192_000));
+        assert_eq!(Budget::Percent(0.001).limit(Some(1000.0)).map(|l| l.size), Some(4));
+        assert_eq!(Budget::Percent(33.0).limit(Some(10.0)).map(|l| l.size), Some(12));
     }
 
     #[test]
     fn a_cap_survives_its_entry() {
-        for cap in [
-            Cap::default(),
-            Cap {
-                mode: CapMode::On,
-                budget: Budget::Chars(8000),
-            },
-        ] {
+        for cap in [Cap::default(), Cap { mode: CapMode::On, budget: Budget::Chars(8000) }] {
             assert_eq!(Cap::of_json(&cap.to_json().to_string()), Some(cap));
         }
-        assert_eq!(
-            Cap::of_json(r#"{"mode":"on","budget":{"unit":"chars","value":0}}"#),
-            None
-        );
-        assert_eq!(
-            Cap::of_json(r#"{"mode":"maybe","budget":{"unit":"chars","value":5}}"#),
-            None
-        );
+        assert_eq!(Cap::of_json(r#"{"mode":"on","budget":{"unit":"chars","value":0}}"#), None);
+        assert_eq!(Cap::of_json(r#"{"mode":"maybe","budget":{"unit":"chars","value":5}}"#), None);
     }
 }

@@ -133,21 +133,15 @@ impl Settings {
             (self.method, self.method_origin) = (method, Origin::Environment);
         }
         let percent = |text: &str| text.parse().ok().and_then(Budget::percent);
-        if let Some(budget) = self.variable(
-            sources,
-            "MAX_SUMMARY_PERCENT",
-            percent,
-            "a number above 0, at most 100",
-        ) {
+        if let Some(budget) =
+            self.variable(sources, "MAX_SUMMARY_PERCENT", percent, "a number above 0, at most 100")
+        {
             (self.cap.budget, self.cap_origin) = (budget, Origin::Environment);
         }
         let chars = |text: &str| digits(text).and_then(Budget::chars);
-        if let Some(budget) = self.variable(
-            sources,
-            "MAX_SUMMARY_CHARS",
-            chars,
-            "a whole number of characters",
-        ) {
+        if let Some(budget) =
+            self.variable(sources, "MAX_SUMMARY_CHARS", chars, "a whole number of characters")
+        {
             (self.cap.budget, self.cap_origin) = (budget, Origin::Environment);
         }
         let share = |text: &str| {
@@ -175,19 +169,14 @@ impl Settings {
         let (name, text) = sources.variable(name)?;
         let value = read(text.trim());
         if value.is_none() {
-            self.problems.push(format!(
-                "{name} is {text:?}, not {expected}; it is ignored."
-            ));
+            self.problems.push(format!("{name} is {text:?}, not {expected}; it is ignored."));
         }
         value
     }
 
     fn take_branch(&mut self, branch: &Branch) -> Result<()> {
-        let method = |data: &str| {
-            Fields::parse(data)?
-                .string("method")
-                .and_then(|m| Method::of_name(&m))
-        };
+        let method =
+            |data: &str| Fields::parse(data)?.string("method").and_then(|m| Method::of_name(&m));
         if let Some(method) = newest(branch, METHOD_ENTRY, method)? {
             (self.method, self.method_origin) = (method, Origin::Branch);
         }
@@ -199,9 +188,8 @@ impl Settings {
 
     fn take_envelope(&mut self, given: &Map<String, Value>) {
         let mut problem = |key: &str, value: &Value| {
-            self.problems.push(format!(
-                "settings.{key} is {value}, which is not usable; it is ignored."
-            ));
+            self.problems
+                .push(format!("settings.{key} is {value}, which is not usable; it is ignored."));
         };
         if let Some(value) = given.get("method") {
             match value.as_str().and_then(Method::of_name) {
@@ -216,10 +204,7 @@ impl Settings {
             }
         }
         if let Some(value) = given.get("trimTo") {
-            match value
-                .as_f64()
-                .filter(|share| *share > 0.0 && *share <= 100.0)
-            {
+            match value.as_f64().filter(|share| *share > 0.0 && *share <= 100.0) {
                 Some(share) => self.trim_to = share,
                 None => problem("trimTo", value),
             }
@@ -246,9 +231,7 @@ impl Settings {
 
 /// Digits and nothing else.
 fn digits(text: &str) -> Option<u64> {
-    text.bytes()
-        .all(|b| b.is_ascii_digit())
-        .then(|| text.parse().ok())?
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 /// The value of the newest entry of this custom type that has a valid one; malformed ones are
@@ -262,10 +245,8 @@ fn newest<T>(
         if !branch.session.is_setting(entry) {
             continue;
         }
-        if let Body::State {
-            custom_type: found,
-            data: Some(data),
-        } = branch.session.read(entry, Detail::Kept)?.body
+        if let Body::State { custom_type: found, data: Some(data) } =
+            branch.session.read(entry, Detail::Kept)?.body
             && found == custom_type
             && let Some(value) = read(&data)
         {
@@ -281,28 +262,15 @@ mod tests {
 
     fn with(variables: &[(&str, &str)], given: Value) -> Settings {
         let environment = |name: &str| {
-            variables
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         };
         let given = given.as_object().cloned().unwrap();
-        Settings::resolve(
-            &Sources {
-                given: &given,
-                environment: &environment,
-            },
-            None,
-        )
-        .unwrap()
+        Settings::resolve(&Sources { given: &given, environment: &environment }, None).unwrap()
     }
 
     #[test]
     fn characters_beat_the_percentage_and_the_envelope_beats_both() {
-        let both = [
-            ("PI_STET_MAX_SUMMARY_CHARS", "9000"),
-            ("PI_STET_MAX_SUMMARY_PERCENT", "30"),
-        ];
+        let both = [("PI_STET_MAX_SUMMARY_CHARS", "9000"), ("PI_STET_MAX_SUMMARY_PERCENT", "30")];
         assert_eq!(with(&both, json!({})).cap.budget, Budget::Chars(9000));
         let cap = json!({"cap": {"mode": "on", "budget": {"unit": "tokens", "value": 5}}});
         assert_eq!(with(&both, cap).cap.to_string(), "on 5t");
@@ -312,10 +280,8 @@ mod tests {
     fn names_of_the_older_extension_are_taken_and_ours_win() {
         let older = [("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5")];
         assert_eq!(with(&older, json!({})).cap.budget, Budget::Percent(12.5));
-        let both = [
-            ("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5"),
-            ("PI_STET_MAX_SUMMARY_PERCENT", "30"),
-        ];
+        let both =
+            [("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5"), ("PI_STET_MAX_SUMMARY_PERCENT", "30")];
         assert_eq!(with(&both, json!({})).cap.budget, Budget::Percent(30.0));
     }
 
@@ -331,13 +297,7 @@ mod tests {
             assert_eq!(settings.cap, Cap::default(), "{bad}");
             assert_eq!(settings.problems.len(), 1, "{bad}");
         }
-        let settings = with(
-            &[("PI_STET_METHOD", "magic")],
-            json!({"cap": 5, "method": "none"}),
-        );
-        assert_eq!(
-            (settings.method, settings.problems.len()),
-            (Method::Verbatim, 3)
-        );
+        let settings = with(&[("PI_STET_METHOD", "magic")], json!({"cap": 5, "method": "none"}));
+        assert_eq!((settings.method, settings.problems.len()), (Method::Verbatim, 3));
     }
 }

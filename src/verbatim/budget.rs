@@ -72,11 +72,7 @@ struct Sizes {
 
 impl Sizes {
     fn of(spans: &[SpanRef], fixed: u64, measure: Measure) -> Sizes {
-        let mut sizes = Sizes {
-            measure,
-            lines: 0,
-            overhead: fixed,
-        };
+        let mut sizes = Sizes { measure, lines: 0, overhead: fixed };
         for (meta, items) in spans {
             sizes.overhead += sizes.tags(meta);
             sizes.lines += items.iter().map(|item| sizes.line(&item.text)).sum::<u64>();
@@ -121,10 +117,7 @@ struct Trimming<'s, 'a> {
 impl<'s, 'a> Trimming<'s, 'a> {
     fn new(spans: &'s [SpanRef<'a>], fixed: u64, measure: Measure) -> Trimming<'s, 'a> {
         let whole = |items: &'a [Item]| {
-            items
-                .iter()
-                .map(|item| Some(Cow::Borrowed(item.text.as_str())))
-                .collect()
+            items.iter().map(|item| Some(Cow::Borrowed(item.text.as_str()))).collect()
         };
         let mut trimming = Trimming {
             spans,
@@ -213,10 +206,7 @@ impl<'s, 'a> Trimming<'s, 'a> {
 
     fn emptied_size(&self, first: usize, last: usize) -> u64 {
         let trimmed = self.any_changed(first, last);
-        self.sizes
-            .measure
-            .of(&render::emptied(&self.spans[first..=last], trimmed))
-            + 1
+        self.sizes.measure.of(&render::emptied(&self.spans[first..=last], trimmed)) + 1
     }
 
     /// Only the ends of a run are looked at while it grows, so that trimming stays linear; a run
@@ -230,19 +220,15 @@ impl<'s, 'a> Trimming<'s, 'a> {
         let mut run: Option<(usize, bool)> = None;
         let close = |run: &mut Option<(usize, bool)>, end: usize, pieces: &mut Vec<Piece<'a>>| {
             if let Some((first, trimmed)) = run.take() {
-                pieces.push(Piece::Emptied {
-                    first,
-                    last: end - 1,
-                    trimmed,
-                });
+                pieces.push(Piece::Emptied { first, last: end - 1, trimmed });
             }
         };
         for (span, left) in self.left.into_iter().enumerate() {
             if self.lines_left[span] == 0 {
                 let changed = self.changed[span];
-                run = Some(run.map_or((span, changed), |(first, trimmed)| {
-                    (first, trimmed || changed)
-                }));
+                run = Some(
+                    run.map_or((span, changed), |(first, trimmed)| (first, trimmed || changed)),
+                );
                 continue;
             }
             close(&mut run, span, &mut pieces);
@@ -260,15 +246,9 @@ impl<'s, 'a> Trimming<'s, 'a> {
 fn stub(item: &Item) -> Option<String> {
     let (cut, _) = item.text.char_indices().nth(STUB_CHARS)?;
     let (head, rest) = item.text.split_at(cut);
-    let entry = if item.entry.is_empty() {
-        String::new()
-    } else {
-        format!(", entry {}", item.entry)
-    };
-    Some(format!(
-        "{head}… [{} more characters{entry}]",
-        grouped(rest.chars().count() as u64)
-    ))
+    let entry =
+        if item.entry.is_empty() { String::new() } else { format!(", entry {}", item.entry) };
+    Some(format!("{head}… [{} more characters{entry}]", grouped(rest.chars().count() as u64)))
 }
 
 #[cfg(test)]
@@ -276,12 +256,7 @@ mod tests {
     use super::*;
 
     fn span(n: usize, items: &[(ItemKind, &str)]) -> (SpanMeta, Vec<Item>) {
-        let meta = SpanMeta {
-            n,
-            at: "T".into(),
-            trigger: "manual".into(),
-            ..SpanMeta::default()
-        };
+        let meta = SpanMeta { n, at: "T".into(), trigger: "manual".into(), ..SpanMeta::default() };
         let item = |(kind, text): &(ItemKind, &str)| Item {
             kind: *kind,
             entry: format!("e{n}"),
@@ -291,10 +266,7 @@ mod tests {
     }
 
     fn refs(spans: &[(SpanMeta, Vec<Item>)]) -> Vec<SpanRef<'_>> {
-        spans
-            .iter()
-            .map(|(meta, items)| (meta, items.as_slice()))
-            .collect()
+        spans.iter().map(|(meta, items)| (meta, items.as_slice())).collect()
     }
 
     const LONG: &str = "[User]: 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
@@ -308,63 +280,27 @@ mod tests {
         ];
         let refs = refs(&spans);
         let over = |target| trim(&refs, 0, Measure::Chars, target);
-        let Piece::Trimmed(0, lines) = &over(1700)[0] else {
-            panic!()
-        };
+        let Piece::Trimmed(0, lines) = &over(1700)[0] else { panic!() };
         assert_eq!(lines, &[Cow::Borrowed(LONG)]);
         assert_eq!(over(1700)[1], Piece::Whole(1));
-        let Piece::Trimmed(0, lines) = &over(1000)[0] else {
-            panic!()
-        };
+        let Piece::Trimmed(0, lines) = &over(1000)[0] else { panic!() };
         assert_eq!(lines, &[Cow::Borrowed(LONG)]);
         // Below the floor of 500 nothing more goes.
-        let Piece::Trimmed(0, lines) = &over(1)[0] else {
-            panic!()
-        };
-        assert!(
-            lines[0].ends_with("… [138 more characters, entry e1]"),
-            "{}",
-            lines[0]
-        );
+        let Piece::Trimmed(0, lines) = &over(1)[0] else { panic!() };
+        assert!(lines[0].ends_with("… [138 more characters, entry e1]"), "{}", lines[0]);
     }
 
     #[test]
     fn spans_without_a_line_become_one_and_only_what_changed_is_marked() {
         let prose = "[Assistant]: ".to_owned() + &"x".repeat(400);
         let spans: Vec<_> = (1..=8)
-            .map(|n| {
-                if n == 3 {
-                    span(n, &[])
-                } else {
-                    span(n, &[(ItemKind::Assistant, &prose)])
-                }
-            })
+            .map(|n| if n == 3 { span(n, &[]) } else { span(n, &[(ItemKind::Assistant, &prose)]) })
             .collect();
         let pieces = trim(&refs(&spans), 0, Measure::Chars, 1500);
-        assert!(
-            matches!(
-                pieces[0],
-                Piece::Emptied {
-                    first: 0,
-                    trimmed: true,
-                    ..
-                }
-            ),
-            "{pieces:?}"
-        );
+        assert!(matches!(pieces[0], Piece::Emptied { first: 0, trimmed: true, .. }), "{pieces:?}");
         assert_eq!(pieces.last(), Some(&Piece::Whole(7)));
         let untouched = [span(1, &[]), span(2, &[(ItemKind::User, LONG)])];
         let pieces = trim(&refs(&untouched), 0, Measure::Chars, 10_000);
-        assert_eq!(
-            pieces,
-            [
-                Piece::Emptied {
-                    first: 0,
-                    last: 0,
-                    trimmed: false
-                },
-                Piece::Whole(1)
-            ]
-        );
+        assert_eq!(pieces, [Piece::Emptied { first: 0, last: 0, trimmed: false }, Piece::Whole(1)]);
     }
 }

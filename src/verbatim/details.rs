@@ -74,9 +74,7 @@ pub fn build(parts: Parts) -> Value {
 }
 
 fn span_json(parts: &Parts) -> Value {
-    let Parts {
-        meta, span, text, ..
-    } = parts;
+    let Parts { meta, span, text, .. } = parts;
     let items: Vec<Value> = span
         .items
         .iter()
@@ -89,23 +87,17 @@ fn span_json(parts: &Parts) -> Value {
         "n": meta.n,
         "at": meta.at,
         "trigger": meta.trigger,
-        "tokensBefore": parts.tokens_before,
+        "tokensBefore": json::number(parts.tokens_before),
         "entries": span.entries,
     });
     let optional = [
         ("words", meta.words.clone().map(Value::from)),
-        (
-            "suffix",
-            (!meta.suffix.is_empty()).then(|| Value::from(meta.suffix.clone())),
-        ),
+        ("suffix", (!meta.suffix.is_empty()).then(|| Value::from(meta.suffix.clone()))),
         ("from", meta.from.clone().map(Value::from)),
         ("to", meta.to.clone().map(Value::from)),
         ("first", span.first.clone().map(Value::from)),
         ("last", span.last.clone().map(Value::from)),
-        (
-            "text",
-            text.as_ref().map(|range| json!([range.start, range.end])),
-        ),
+        ("text", text.as_ref().map(|range| json!([range.start, range.end]))),
         ("items", Some(Value::from(items))),
     ];
     for (key, value) in optional {
@@ -125,13 +117,11 @@ fn startup_json(parts: &Parts) -> Value {
             let mut stored = json!({ "entry": read.entry, "path": read.path });
             for (key, value) in [("offset", read.offset), ("limit", read.limit)] {
                 if let Some(value) = value {
-                    stored[key] = json!(value);
+                    stored[key] = json::number(value);
                 }
             }
-            if let Some((_, range)) = parts
-                .startup_texts
-                .iter()
-                .find(|(entry, _)| *entry == read.entry)
+            if let Some((_, range)) =
+                parts.startup_texts.iter().find(|(entry, _)| *entry == read.entry)
             {
                 stored["text"] = json!([range.start, range.end]);
             }
@@ -222,11 +212,7 @@ pub fn read_startup(details: &Fields, summary: &str) -> Option<Selection> {
     };
     Some(Selection {
         open: startup.bool("open").unwrap_or(false),
-        reads: startup
-            .array("reads")
-            .into_iter()
-            .filter_map(read)
-            .collect(),
+        reads: startup.array("reads").into_iter().filter_map(read).collect(),
     })
 }
 

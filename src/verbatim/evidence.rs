@@ -199,11 +199,7 @@ fn event_of(
             let (Outcome::Ok, (_, Some(shown))) = pair? else {
                 return None;
             };
-            Event::Saw(if operated.from_start {
-                *shown
-            } else {
-                Shown::PartOfRead.min(*shown)
-            })
+            Event::Saw(if operated.from_start { *shown } else { Shown::PartOfRead.min(*shown) })
         }
         // What failed changed nothing; what is not certain may have.
         Operation::Write | Operation::Edit if outcome == Outcome::Error => return None,
@@ -230,10 +226,7 @@ fn ends_in_notice(text: &str) -> bool {
     let Some(last) = text.trim_end().rsplit('\n').next() else {
         return false;
     };
-    let Some(notice) = last
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    else {
+    let Some(notice) = last.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
         return false;
     };
     notice.starts_with("Showing lines ")
@@ -272,11 +265,7 @@ mod tests {
             Some("read in tail, then edited")
         );
         assert_eq!(
-            label(vec![
-                (1, 0, Saw(WholeRead)),
-                (3, 2, Changed),
-                (5, 4, Saw(PartOfRead))
-            ]),
+            label(vec![(1, 0, Saw(WholeRead)), (3, 2, Changed), (5, 4, Saw(PartOfRead))]),
             Some("partial read in tail")
         );
         assert_eq!(label(vec![(1, 0, Changed)]), None);
@@ -302,14 +291,8 @@ mod tests {
             label(vec![(1, 0, Wrote), (3, 2, Changed)]),
             Some("write content in tail, then edited")
         );
-        for events in [
-            vec![(1, 0, Wrote), (2, 0, Changed)],
-            vec![(1, 0, Changed), (2, 0, Wrote)],
-        ] {
-            assert_eq!(
-                label(events),
-                Some("write content in tail; order uncertain")
-            );
+        for events in [vec![(1, 0, Wrote), (2, 0, Changed)], vec![(1, 0, Changed), (2, 0, Wrote)]] {
+            assert_eq!(label(events), Some("write content in tail; order uncertain"));
         }
     }
 
@@ -318,12 +301,8 @@ mod tests {
         assert!(ends_in_notice(
             "a\n\n[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]"
         ));
-        assert!(ends_in_notice(
-            "a\n\n[7 more lines in file. Use offset=8 to continue.]"
-        ));
-        assert!(ends_in_notice(
-            "[Line 3 is 80.0KB, exceeds 50.0KB limit. Use bash: sed]"
-        ));
+        assert!(ends_in_notice("a\n\n[7 more lines in file. Use offset=8 to continue.]"));
+        assert!(ends_in_notice("[Line 3 is 80.0KB, exceeds 50.0KB limit. Use bash: sed]"));
         assert!(!ends_in_notice("a\n[section]"));
     }
 }

@@ -37,25 +37,13 @@ pub struct ListedFile {
 
 impl FileLists {
     pub fn add(&mut self, operation: &FileOperation) {
-        let edit = operation
-            .operation
-            .changes_the_file()
-            .then_some(operation.entry.as_str());
-        self.touch(
-            &operation.path,
-            operation.failed,
-            operation.operation.changes_the_file(),
-            edit,
-        );
+        let edit = operation.operation.changes_the_file().then_some(operation.entry.as_str());
+        self.touch(&operation.path, operation.failed, operation.operation.changes_the_file(), edit);
     }
 
     pub fn touch(&mut self, path: &str, failed: bool, changed: bool, edit: Option<&str>) {
         self.clock += 1;
-        let list = if changed {
-            &mut self.modified
-        } else {
-            &mut self.read
-        };
+        let list = if changed { &mut self.modified } else { &mut self.read };
         let touch = list.entry(path.to_owned()).or_default();
         touch.at = self.clock;
         if !failed || !touch.worked {
@@ -66,11 +54,7 @@ impl FileLists {
 
     /// Files that were only read, oldest touch first.
     pub fn read_only(&self) -> Vec<ListedFile> {
-        listed(
-            self.read
-                .iter()
-                .filter(|(path, _)| !self.modified.contains_key(*path)),
-        )
+        listed(self.read.iter().filter(|(path, _)| !self.modified.contains_key(*path)))
     }
 
     pub fn modified(&self) -> Vec<ListedFile> {
@@ -97,17 +81,9 @@ pub type Annotate<'a> = dyn Fn(&ListedFile, bool) -> Option<String> + 'a;
 pub fn render(lists: &FileLists, annotate: &Annotate) -> String {
     let mut out = String::new();
     let note = "only read; unless annotated, no retained read-tool output identified";
-    block(&mut out, "read-files", note, &lists.read_only(), &|file| {
-        annotate(file, false)
-    });
+    block(&mut out, "read-files", note, &lists.read_only(), &|file| annotate(file, false));
     let note = "edited or written; [edit ID] is the entry of the last recorded change";
-    block(
-        &mut out,
-        "modified-files",
-        note,
-        &lists.modified(),
-        &|file| annotate(file, true),
-    );
+    block(&mut out, "modified-files", note, &lists.modified(), &|file| annotate(file, true));
     out
 }
 
@@ -124,9 +100,7 @@ fn block(
     let left_out = files.len().saturating_sub(SHOWN_PATHS);
     out.push_str(&format!("<{tag} note=\"{note}\">\n"));
     if left_out > 0 {
-        out.push_str(&format!(
-            "({left_out} more, touched earlier, are left out)\n"
-        ));
+        out.push_str(&format!("({left_out} more, touched earlier, are left out)\n"));
     }
     for file in &files[left_out..] {
         out.push_str(&escape_metadata(&file.path));
@@ -150,12 +124,7 @@ mod tests {
     use crate::session::files::Operation;
 
     fn operation(operation: Operation, path: &str, entry: &str, failed: bool) -> FileOperation {
-        FileOperation {
-            operation,
-            path: path.into(),
-            entry: entry.into(),
-            failed,
-        }
+        FileOperation { operation, path: path.into(), entry: entry.into(), failed }
     }
 
     #[test]
@@ -171,10 +140,7 @@ mod tests {
             lists.add(&op);
         }
         let shown = render(&lists, &|_, _| None);
-        assert!(
-            shown.contains("\nc (every recorded attempt failed)\n</read-files>"),
-            "{shown}"
-        );
+        assert!(shown.contains("\nc (every recorded attempt failed)\n</read-files>"), "{shown}");
         assert!(
             shown.contains(
                 "\na [edit 2]\nb (every recorded attempt failed) [edit 4]\n</modified-files>"
@@ -199,12 +165,7 @@ mod tests {
     #[test]
     fn a_path_cannot_leave_its_line() {
         let mut lists = FileLists::default();
-        lists.add(&operation(
-            Operation::Read,
-            "a\n</read-files>\nb",
-            "1",
-            false,
-        ));
+        lists.add(&operation(Operation::Read, "a\n</read-files>\nb", "1", false));
         assert!(
             render(&lists, &|_, _| None)
                 .contains("\na\\n\\u003c/read-files\\u003e\\nb\n</read-files>\n")

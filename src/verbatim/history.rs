@@ -79,10 +79,8 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
         if branch.session.kind(entry) != Kind::Compaction {
             continue;
         }
-        let Entry {
-            timestamp,
-            body: Body::Compaction(compaction),
-        } = branch.session.read(entry, Detail::Kept)?
+        let Entry { timestamp, body: Body::Compaction(compaction) } =
+            branch.session.read(entry, Detail::Kept)?
         else {
             continue;
         };
@@ -111,15 +109,11 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
             }
             Stored::Raw => {
                 let n = history.spans.len() + 1;
-                history
-                    .spans
-                    .push(derived(branch, position, &compaction, at, n, cwd)?);
+                history.spans.push(derived(branch, position, &compaction, at, n, cwd)?);
             }
             Stored::Base(_) if position < rebuilt => {
                 let n = history.spans.len() + 1;
-                history
-                    .spans
-                    .push(derived(branch, position, &compaction, at, n, cwd)?);
+                history.spans.push(derived(branch, position, &compaction, at, n, cwd)?);
             }
             Stored::Base(kind) => {
                 history.spans.clear();
@@ -135,10 +129,8 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
 fn rebuilt_until(branch: &Branch) -> Result<usize> {
     for (position, entry) in branch.iter().rev() {
         if branch.session.is_setting(entry)
-            && let Body::State {
-                custom_type,
-                data: Some(data),
-            } = branch.session.read(entry, Detail::Kept)?.body
+            && let Body::State { custom_type, data: Some(data) } =
+                branch.session.read(entry, Detail::Kept)?.body
             && custom_type == METHOD_ENTRY
             && Fields::parse(&data).and_then(|data| data.bool("rebuild")) == Some(true)
         {
@@ -177,11 +169,7 @@ fn older_span(details: &Fields, at: &str) -> Option<StoredSpan> {
         .array("lines")
         .into_iter()
         .filter_map(json::string)
-        .map(|text| Item {
-            kind: older_kind(&text),
-            entry: String::new(),
-            text,
-        })
+        .map(|text| Item { kind: older_kind(&text), entry: String::new(), text })
         .collect();
     let meta = SpanMeta {
         n: 0,
@@ -198,10 +186,7 @@ fn older_span(details: &Fields, at: &str) -> Option<StoredSpan> {
 /// A time of the older extension: ISO text, or milliseconds since the epoch.
 fn time(span: &Fields, key: &str) -> Option<String> {
     let text = span.string(key).filter(|text| !text.is_empty());
-    text.or_else(|| {
-        span.number(key)
-            .and_then(|ms| crate::text::iso_time(ms as i64))
-    })
+    text.or_else(|| span.number(key).and_then(|ms| crate::text::iso_time(ms as i64)))
 }
 
 /// The kind of an older line, by the label it begins with.
@@ -239,20 +224,13 @@ fn derived(
         to: span.to.clone(),
         ..SpanMeta::default()
     };
-    Ok(StoredSpan {
-        meta,
-        items: span.items,
-    })
+    Ok(StoredSpan { meta, items: span.items })
 }
 
 /// Pi, the older extensions and we ourselves all keep `readFiles` and `modifiedFiles`.
 fn carry_files(files: &mut FileLists, details: &Fields, cwd: &str) {
     let paths = |key: &str| -> Vec<String> {
-        details
-            .array(key)
-            .into_iter()
-            .filter_map(json::string)
-            .collect()
+        details.array(key).into_iter().filter_map(json::string).collect()
     };
     let failed = paths("failedFiles");
     let edits = paths("lastEdits");
@@ -260,10 +238,7 @@ fn carry_files(files: &mut FileLists, details: &Fields, cwd: &str) {
         files.touch(&relative(&path, cwd), failed.contains(&path), false, None);
     }
     for (at, path) in paths("modifiedFiles").into_iter().enumerate() {
-        let edit = edits
-            .get(at)
-            .filter(|edit| !edit.is_empty())
-            .map(String::as_str);
+        let edit = edits.get(at).filter(|edit| !edit.is_empty()).map(String::as_str);
         files.touch(&relative(&path, cwd), failed.contains(&path), true, edit);
     }
 }

@@ -25,17 +25,11 @@ const NAMES: [(ItemKind, &str); 7] = [
 
 impl ItemKind {
     pub fn name(self) -> &'static str {
-        NAMES
-            .iter()
-            .find(|(kind, _)| *kind == self)
-            .map_or("", |(_, name)| name)
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 
     pub fn of_name(name: &str) -> Option<ItemKind> {
-        NAMES
-            .iter()
-            .find(|(_, other)| *other == name)
-            .map(|(kind, _)| *kind)
+        NAMES.iter().find(|(_, other)| *other == name).map(|(kind, _)| *kind)
     }
 }
 

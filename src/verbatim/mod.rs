@@ -84,16 +84,9 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
     let edits = projection::edits(branch, 0, branch.len())?;
     let span = span::derive(&context, context.start..request.first_kept, request.cwd)?;
     let mut history = history::read(branch, request.cwd)?;
-    span.operations
-        .iter()
-        .for_each(|operation| history.files.add(operation));
-    let startup = startup::select(
-        branch,
-        &edits,
-        history.startup.take(),
-        request.instructions,
-        request.cwd,
-    )?;
+    span.operations.iter().for_each(|operation| history.files.add(operation));
+    let startup =
+        startup::select(branch, &edits, history.startup.take(), request.instructions, request.cwd)?;
     let meta = SpanMeta {
         n: history.spans.last().map_or(1, |last| last.meta.n + 1),
         at: request.at.to_owned(),
@@ -131,10 +124,7 @@ fn passed_startup_reads(
 ) -> Result<Vec<(StartupRead, String)>> {
     let mut passed = Vec::new();
     for read in &startup.reads {
-        if branch
-            .position(&read.entry)
-            .is_some_and(|position| position >= first_kept)
-        {
+        if branch.position(&read.entry).is_some_and(|position| position >= first_kept) {
             continue;
         }
         let text = match &read.text {
@@ -148,38 +138,21 @@ fn passed_startup_reads(
 
 impl Draft<'_> {
     fn spans(&self) -> Vec<SpanRef<'_>> {
-        let stored = self
-            .history
-            .spans
-            .iter()
-            .map(|s| (&s.meta, s.items.as_slice()));
-        stored
-            .chain([(&self.meta, self.span.items.as_slice())])
-            .collect()
+        let stored = self.history.spans.iter().map(|s| (&s.meta, s.items.as_slice()));
+        stored.chain([(&self.meta, self.span.items.as_slice())]).collect()
     }
 
     fn startup_section(&self) -> (String, Vec<Range<usize>>) {
-        let reads: Vec<_> = self
-            .startup_texts
-            .iter()
-            .map(|(read, text)| (read, text.as_str()))
-            .collect();
+        let reads: Vec<_> =
+            self.startup_texts.iter().map(|(read, text)| (read, text.as_str())).collect();
         startup::render(&reads)
     }
 
     /// The size of what is never trimmed: the base, retained reads, pinned entries.
     fn fixed(&self, measure: Measure) -> u64 {
-        let base = self
-            .history
-            .base
-            .as_ref()
-            .map_or_else(String::new, render::base_block);
+        let base = self.history.base.as_ref().map_or_else(String::new, render::base_block);
         let parts = [base, self.startup_section().0, pins::render(&self.pins)];
-        parts
-            .iter()
-            .filter(|part| !part.is_empty())
-            .map(|part| measure.of(part) + 1)
-            .sum()
+        parts.iter().filter(|part| !part.is_empty()).map(|part| measure.of(part) + 1).sum()
     }
 
     /// The conversation does not fit the limit.
@@ -194,10 +167,7 @@ impl Draft<'_> {
 
     /// The base is a model's summary: part of the context is not word for word.
     pub fn is_mixed(&self) -> bool {
-        self.history
-            .base
-            .as_ref()
-            .is_some_and(|base| base.kind == BaseKind::ModelSummary)
+        self.history.base.as_ref().is_some_and(|base| base.kind == BaseKind::ModelSummary)
     }
 
     pub fn pins(&self) -> &[Pin] {
@@ -264,10 +234,7 @@ impl Draft<'_> {
             pins: self.pins.iter().map(|pin| pin.entry.as_str()).collect(),
             no_progress,
         });
-        Compacted {
-            summary: rendered.summary,
-            details,
-        }
+        Compacted { summary: rendered.summary, details }
     }
 
     /// What a file list says about the content of a file.
@@ -275,19 +242,13 @@ impl Draft<'_> {
         if let Some(label) = self.evidence.label(&file.path) {
             return Some(label.to_owned());
         }
-        let retained = self
-            .startup_texts
-            .iter()
-            .filter(|(read, _)| read.path == file.path);
+        let retained = self.startup_texts.iter().filter(|(read, _)| read.path == file.path);
         let position = |entry: &str| self.branch.position(entry);
         let read_at = retained.filter_map(|(read, _)| position(&read.entry)).max();
         match read_at {
             Some(read_at) => {
-                let edited = file
-                    .edit
-                    .as_deref()
-                    .and_then(position)
-                    .is_some_and(|edit| edit > read_at);
+                let edited =
+                    file.edit.as_deref().and_then(position).is_some_and(|edit| edit > read_at);
                 Some(
                     if edited {
                         "startup read retained, then edited"

@@ -17,9 +17,7 @@ pub struct Pin {
 
 /// Whether a label pins its entry.
 pub fn is_pin(label: &str) -> bool {
-    label
-        .strip_prefix("keep")
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    label.strip_prefix("keep").is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
 /// The pinned entries among the first `end` of the branch, in branch order. What lies behind is
@@ -38,12 +36,7 @@ pub fn collect(branch: &Branch, end: usize) -> Result<Vec<Pin>> {
             continue;
         };
         if let Some((what, text)) = content(branch.session.read(entry, Detail::All)?.body) {
-            pins.push(Pin {
-                entry: id.to_owned(),
-                label: label.clone(),
-                what,
-                text,
-            });
+            pins.push(Pin { entry: id.to_owned(), label: label.clone(), what, text });
         }
     }
     Ok(pins)
@@ -53,19 +46,16 @@ fn content(body: Body) -> Option<(String, String)> {
     match body {
         Body::User(content) => Some(("user".into(), blocks(&content))),
         Body::Assistant(message) => Some(("assistant".into(), blocks(&message.content))),
-        Body::ToolResult(result) => Some((
-            format!("output of {}", result.tool_name),
-            blocks(&result.content),
-        )),
+        Body::ToolResult(result) => {
+            Some((format!("output of {}", result.tool_name), blocks(&result.content)))
+        }
         Body::Bash(bash) if bash.excluded => None,
-        Body::Bash(bash) => Some((
-            "user bash".into(),
-            format!("$ {}\n{}", bash.command, bash.output),
-        )),
-        Body::Custom {
-            custom_type,
-            content,
-        } => Some((format!("custom {custom_type}"), blocks(&content))),
+        Body::Bash(bash) => {
+            Some(("user bash".into(), format!("$ {}\n{}", bash.command, bash.output)))
+        }
+        Body::Custom { custom_type, content } => {
+            Some((format!("custom {custom_type}"), blocks(&content)))
+        }
         Body::BranchSummary { summary } => Some(("branch summary".into(), summary)),
         _ => None,
     }

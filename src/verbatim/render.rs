@@ -66,20 +66,13 @@ impl Checkpoint<'_> {
                     }
                     out.push_str(&close_tag(meta));
                 }
-                Piece::Emptied {
-                    first,
-                    last,
-                    trimmed,
-                } => {
+                Piece::Emptied { first, last, trimmed } => {
                     out.push_str(&emptied(&self.spans[*first..=*last], *trimmed));
                 }
             }
         }
         let mut startup_reads_at = out.len();
-        for (at, section) in [self.startup_reads, self.pins, self.file_lists]
-            .iter()
-            .enumerate()
-        {
+        for (at, section) in [self.startup_reads, self.pins, self.file_lists].iter().enumerate() {
             if !section.is_empty() {
                 out.push('\n');
                 if at == 0 {
@@ -94,11 +87,7 @@ impl Checkpoint<'_> {
         out.push_str(wording::EVIDENCE_BOUNDARY);
         out.push_str("\n\n");
         out.push_str(&wording::closing(self.tail_from));
-        Rendered {
-            summary: out,
-            new_span,
-            startup_reads_at,
-        }
+        Rendered { summary: out, new_span, startup_reads_at }
     }
 
     fn push_remarks(&self, out: &mut String) {
@@ -129,11 +118,8 @@ pub fn base_block(base: &Base) -> String {
     if base.kind == BaseKind::ModelSummary {
         out.push_str(wording::MIXED_CONTEXT);
     }
-    let attributes = format!(
-        "kind=\"{}\" compacted-at=\"{}\"",
-        base.kind.name(),
-        escape_attribute(&base.at)
-    );
+    let attributes =
+        format!("kind=\"{}\" compacted-at=\"{}\"", base.kind.name(), escape_attribute(&base.at));
     fenced(&mut out, "compacted-base", &attributes, &base.text);
     out
 }
@@ -155,9 +141,10 @@ fn push_span(out: &mut String, (meta, items): SpanRef) -> Range<usize> {
 /// The line that opens a span.
 pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
     let covers = covers(meta.from.as_deref(), meta.to.as_deref());
-    let words = meta.words.as_ref().map_or_else(String::new, |words| {
-        format!(" words=\"{}\"", escape_attribute(words))
-    });
+    let words = meta
+        .words
+        .as_ref()
+        .map_or_else(String::new, |words| format!(" words=\"{}\"", escape_attribute(words)));
     format!(
         "<{SPAN_TAG}{} n=\"{}\"{covers} compacted-at=\"{}\" trigger=\"{}\"{words}{}>\n",
         meta.suffix,
@@ -173,11 +160,7 @@ const TRIMMED: &str = " trimmed=\"true\"";
 fn covers(from: Option<&str>, to: Option<&str>) -> String {
     match (from, to) {
         (Some(from), Some(to)) => {
-            format!(
-                " covers=\"{} → {}\"",
-                escape_attribute(from),
-                escape_attribute(to)
-            )
+            format!(" covers=\"{} → {}\"", escape_attribute(from), escape_attribute(to))
         }
         _ => String::new(),
     }
@@ -190,10 +173,7 @@ pub fn close_tag(meta: &SpanMeta) -> String {
 
 /// The first line of a trimmed span.
 pub fn trimmed_note(span: SpanRef) -> String {
-    format!(
-        "(Trimmed to fit the size cap: lines are missing or cut. {})\n",
-        whereabouts(&[span])
-    )
+    format!("(Trimmed to fit the size cap: lines are missing or cut. {})\n", whereabouts(&[span]))
 }
 
 /// Spans without a line, in one tag.
@@ -204,21 +184,15 @@ pub fn emptied(spans: &[SpanRef], trimmed: bool) -> String {
     if spans.len() == 1 && !trimmed {
         return open_tag(first, false) + &close_tag(first);
     }
-    let numbers = if first.n == last.n {
-        first.n.to_string()
-    } else {
-        format!("{}-{}", first.n, last.n)
-    };
+    let numbers =
+        if first.n == last.n { first.n.to_string() } else { format!("{}-{}", first.n, last.n) };
     let covers = covers(
         spans.iter().find_map(|(meta, _)| meta.from.as_deref()),
         spans.iter().rev().find_map(|(meta, _)| meta.to.as_deref()),
     );
     let mark = if trimmed { TRIMMED } else { "" };
     let note = if trimmed {
-        format!(
-            "(Trimmed to fit the size cap: no line is left. {})\n",
-            whereabouts(spans)
-        )
+        format!("(Trimmed to fit the size cap: no line is left. {})\n", whereabouts(spans))
     } else {
         String::new()
     };
@@ -232,17 +206,10 @@ pub fn emptied(spans: &[SpanRef], trimmed: bool) -> String {
 fn whereabouts(spans: &[SpanRef]) -> String {
     let ids = |item: &&Item| !item.entry.is_empty();
     let first = spans.iter().flat_map(|(_, items)| items.iter()).find(ids);
-    let last = spans
-        .iter()
-        .rev()
-        .flat_map(|(_, items)| items.iter().rev())
-        .find(ids);
+    let last = spans.iter().rev().flat_map(|(_, items)| items.iter().rev()).find(ids);
     match (first, last) {
         (Some(first), Some(last)) if first.entry != last.entry => {
-            format!(
-                "They are in the session, entries {} to {}.",
-                first.entry, last.entry
-            )
+            format!("They are in the session, entries {} to {}.", first.entry, last.entry)
         }
         (Some(first), _) => format!("They are in the session, entry {}.", first.entry),
         _ => "They are in the session.".to_owned(),
@@ -281,10 +248,8 @@ fn free_suffix(tag: &str, text: &str) -> String {
             continue;
         };
         let mut number = 0u64;
-        for digit in digits
-            .bytes()
-            .map_while(|b| b.is_ascii_digit().then(|| u64::from(b - b'0')))
-            .take(18)
+        for digit in
+            digits.bytes().map_while(|b| b.is_ascii_digit().then(|| u64::from(b - b'0'))).take(18)
         {
             number = number * 10 + digit;
             taken.insert(number);
@@ -300,20 +265,11 @@ mod tests {
 
     #[test]
     fn a_span_whose_text_holds_its_tag_gets_another_tag() {
-        assert_eq!(
-            free_suffix(SPAN_TAG, "plain text about a compacted-span"),
-            ""
-        );
+        assert_eq!(free_suffix(SPAN_TAG, "plain text about a compacted-span"), "");
         assert_eq!(free_suffix(SPAN_TAG, "</compacted-span>"), "-2");
-        assert_eq!(
-            free_suffix(SPAN_TAG, "<Compacted-Span n=\"9\"></compacted-span-2>"),
-            "-3"
-        );
+        assert_eq!(free_suffix(SPAN_TAG, "<Compacted-Span n=\"9\"></compacted-span-2>"), "-3");
         // `</compacted-span-2` is also the beginning of `</compacted-span-22>`.
         assert_eq!(free_suffix(SPAN_TAG, "</compacted-span-22>"), "-3");
-        assert_eq!(
-            free_suffix(SPAN_TAG, "</compacted-span-2x></compacted-span-3>"),
-            "-4"
-        );
+        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span-2x></compacted-span-3>"), "-4");
     }
 }

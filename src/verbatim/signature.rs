@@ -61,11 +61,7 @@ mod tests {
     use super::*;
 
     fn shown_for(name: &str, arguments: &str) -> String {
-        let call = ToolCall {
-            id: "c".into(),
-            name: name.into(),
-            arguments: arguments.into(),
-        };
+        let call = ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() };
         signature(&call, "/home/dev/app")
     }
 
@@ -73,14 +69,8 @@ mod tests {
     fn file_tools_show_the_whole_path_and_no_bodies() {
         let deep = format!("/home/dev/app/{}x.rs", "deep/".repeat(60));
         assert_eq!(
-            shown_for(
-                "read",
-                &format!(r#"{{"path":"{deep}","offset":10,"limit":20}}"#)
-            ),
-            format!(
-                r#"read(path="{}x.rs", offset=10, limit=20)"#,
-                "deep/".repeat(60)
-            )
+            shown_for("read", &format!(r#"{{"path":"{deep}","offset":10,"limit":20}}"#)),
+            format!(r#"read(path="{}x.rs", offset=10, limit=20)"#, "deep/".repeat(60))
         );
         assert_eq!(
             shown_for("write", r#"{"path":"/etc/x","content":"body"}"#),
@@ -99,10 +89,7 @@ mod tests {
     #[test]
     fn commands_show_the_working_directory_as_a_dot_and_end_in_one_ellipsis() {
         assert_eq!(
-            shown_for(
-                "bash",
-                r#"{"command":"cd /home/dev/app/src && ls","timeout":5}"#
-            ),
+            shown_for("bash", r#"{"command":"cd /home/dev/app/src && ls","timeout":5}"#),
             r#"bash(command="cd ./src && ls", timeout=5)"#
         );
         let long = "x".repeat(400);
@@ -111,10 +98,7 @@ mod tests {
             format!("bash(command=\"{}…)", "x".repeat(159))
         );
         // Several lines keep their prefix; they are not cut at the first line.
-        assert_eq!(
-            shown_for("bash", r#"{"command":"a\nb"}"#),
-            r#"bash(command="a\nb")"#
-        );
+        assert_eq!(shown_for("bash", r#"{"command":"a\nb"}"#), r#"bash(command="a\nb")"#);
     }
 
     #[test]
@@ -134,9 +118,6 @@ mod tests {
         assert_eq!(shown_for("t", "{}"), "t()");
         assert_eq!(shown_for("t", "null"), "t(null)");
         assert_eq!(shown_for("t", r#""text""#), r#"t("text")"#);
-        assert_eq!(
-            shown_for("edit", r#"{"path":7,"edits":"[]"}"#),
-            r#"edit(path=7, edits="[]")"#
-        );
+        assert_eq!(shown_for("edit", r#"{"path":7,"edits":"[]"}"#), r#"edit(path=7, edits="[]")"#);
     }
 }

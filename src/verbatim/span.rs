@@ -8,7 +8,7 @@ use crate::session::files::{self, Operation};
 use crate::session::pairing::{CallNo, Outcome, Pairing};
 use crate::session::paths::abbreviate_cwd;
 use crate::session::projection::Projection;
-use crate::session::{Assistant, Bash, Block, Body, Detail};
+use crate::session::{Assistant, Bash, Block, Body, Detail, ToolCall};
 use crate::text::{byte_size, clip, escape_metadata};
 
 /// Custom types whose messages are ours and are made anew: they leave no line.
@@ -47,10 +47,7 @@ pub struct FileOperation {
 ///
 /// Errors: the session changed while it was read.
 pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) -> Result<Span> {
-    let mut builder = Builder {
-        cwd,
-        ..Builder::default()
-    };
+    let mut builder = Builder { cwd, ..Builder::default() };
     for position in range {
         let Some(entry) = context.read(position, Detail::Kept)? else {
             continue;
@@ -85,10 +82,17 @@ enum Draft {
     Calls { entry: String, calls: Vec<Repeated> },
 }
 
-/// A signature and the calls it stands for: a call repeated with nothing in between is shown once.
+/// A call and how often it was made: one repeated with nothing in between is shown once. The whole
+/// call counts, since different calls can have one signature.
 struct Repeated {
-    signature: String,
+    call: ToolCall,
     calls: Vec<CallNo>,
+}
+
+impl Repeated {
+    fn is_of(&self, call: &ToolCall) -> bool {
+        self.call.name == call.name && self.call.arguments == call.arguments
+    }
 }
 
 impl Builder<'_> {
@@ -117,18 +121,10 @@ impl Builder<'_> {
             }
             Body::Custom { custom_type, .. } => {
                 let name = escape_metadata(&clip(&custom_type, ARGUMENT_CHARS));
-                self.push(
-                    ItemKind::Custom,
-                    id,
-                    format!("[Custom]: {name} [content removed {id}]"),
-                );
+                self.push(ItemKind::Custom, id, format!("[Custom]: {name} [content removed {id}]"));
             }
             Body::BranchSummary { summary } => {
-                self.push(
-                    ItemKind::BranchSummary,
-                    id,
-                    format!("[Branch summary]: {summary}"),
-                );
+                self.push(ItemKind::BranchSummary, id, format!("[Branch summary]: {summary}"));
             }
             _ => return false,
         }
@@ -147,11 +143,7 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, kind: ItemKind, entry: &str, text: String) {
-        self.drafts.push(Draft::Done(Item {
-            kind,
-            entry: entry.to_owned(),
-            text,
-        }));
+        self.drafts.push(Draft::Done(Item { kind, entry: entry.to_owned(), text }));
     }
 
     fn user(&mut self, id: &str, content: &[Block]) {
@@ -184,7 +176,7 @@ impl Builder<'_> {
                     if let Some((operation, path)) = files::of_call(call, self.cwd) {
                         self.operation(operation, path, id, false, Some(number));
                     }
-                    add_call(&mut calls, signature(call, self.cwd), vec![number]);
+                    add_call(&mut calls, call, vec![number]);
                 }
                 Block::Thinking(_) | Block::Image { .. } => {}
             }
@@ -194,19 +186,13 @@ impl Builder<'_> {
         let repeats = before == self.drafts.len() && self.joins_last(&calls);
         if repeats && let Some(Draft::Calls { calls: last, .. }) = self.drafts.last_mut() {
             for call in calls.drain(..) {
-                add_call(last, call.signature, call.calls);
+                add_call(last, &call.call, call.calls);
             }
         }
         self.flush_calls(id, &mut calls);
         let mark = message.stop_reason.as_deref();
-        if let Some(mark @ ("aborted" | "error" | "length")) = mark
-            && (self.drafts.len() > before || repeats)
-        {
-            self.push(
-                ItemKind::Ended,
-                id,
-                format!("[Assistant message ended: {mark} {id}]"),
-            );
+        if let Some(mark @ ("aborted" | "error" | "length")) = mark {
+            self.push(ItemKind::Ended, id, format!("[Assistant message ended: {mark} {id}]"));
         }
     }
 
@@ -215,28 +201,21 @@ impl Builder<'_> {
             return false;
         };
         match (last.as_slice(), calls) {
-            ([last], [call]) => last.signature == call.signature,
+            ([last], [call]) => last.is_of(&call.call),
             _ => false,
         }
     }
 
     fn flush_prose(&mut self, id: &str, prose: &mut Vec<&str>) {
         if prose.iter().any(|text| !text.trim().is_empty()) {
-            self.push(
-                ItemKind::Assistant,
-                id,
-                format!("[Assistant]: {}", prose.join("\n")),
-            );
+            self.push(ItemKind::Assistant, id, format!("[Assistant]: {}", prose.join("\n")));
         }
         prose.clear();
     }
 
     fn flush_calls(&mut self, id: &str, calls: &mut Vec<Repeated>) {
         if !calls.is_empty() {
-            self.drafts.push(Draft::Calls {
-                entry: id.to_owned(),
-                calls: std::mem::take(calls),
-            });
+            self.drafts.push(Draft::Calls { entry: id.to_owned(), calls: std::mem::take(calls) });
         }
     }
 
@@ -250,11 +229,7 @@ impl Builder<'_> {
         // The entry holds command and output alike, so it is named whatever the outcome.
         let label = label(outcome, Some(id));
         let command = escape_metadata(&abbreviate_cwd(&bash.command, self.cwd));
-        self.push(
-            ItemKind::Bash,
-            id,
-            format!("[User bash]: $ {command} {label}"),
-        );
+        self.push(ItemKind::Bash, id, format!("[User bash]: $ {command} {label}"));
     }
 
     fn operation(
@@ -265,53 +240,33 @@ impl Builder<'_> {
         failed: bool,
         call: Option<CallNo>,
     ) {
-        let operation = FileOperation {
-            operation,
-            path,
-            entry: entry.to_owned(),
-            failed,
-        };
+        let operation = FileOperation { operation, path, entry: entry.to_owned(), failed };
         self.operations.push((operation, call));
     }
 
     fn finish(self) -> Span {
-        let Builder {
-            mut span,
-            drafts,
-            pairing,
-            operations,
-            ..
-        } = self;
-        span.items = drafts
-            .into_iter()
-            .map(|draft| finished(draft, &pairing))
-            .collect();
+        let Builder { mut span, cwd, drafts, pairing, operations, .. } = self;
+        span.items = drafts.into_iter().map(|draft| finished(draft, &pairing, cwd)).collect();
         span.operations = operations
             .into_iter()
             .map(|(operation, call)| {
                 let failed =
                     call.map_or(operation.failed, |c| pairing.outcome(c) == Outcome::Error);
-                FileOperation {
-                    failed,
-                    ..operation
-                }
+                FileOperation { failed, ..operation }
             })
             .collect();
         span
     }
 }
 
-fn add_call(calls: &mut Vec<Repeated>, signature: String, numbers: Vec<CallNo>) {
-    match calls.last_mut().filter(|last| last.signature == signature) {
+fn add_call(calls: &mut Vec<Repeated>, call: &ToolCall, numbers: Vec<CallNo>) {
+    match calls.last_mut().filter(|last| last.is_of(call)) {
         Some(last) => last.calls.extend(numbers),
-        None => calls.push(Repeated {
-            signature,
-            calls: numbers,
-        }),
+        None => calls.push(Repeated { call: call.clone(), calls: numbers }),
     }
 }
 
-fn finished(draft: Draft, pairing: &Pairing<String>) -> Item {
+fn finished(draft: Draft, pairing: &Pairing<String>, cwd: &str) -> Item {
     let (entry, calls) = match draft {
         Draft::Done(item) => return item,
         Draft::Calls { entry, calls } => (entry, calls),
@@ -319,7 +274,7 @@ fn finished(draft: Draft, pairing: &Pairing<String>) -> Item {
     let shown: Vec<String> = calls
         .into_iter()
         .map(|call| {
-            call.calls.iter().fold(call.signature, |mut text, number| {
+            call.calls.iter().fold(signature(&call.call, cwd), |mut text, number| {
                 let pair = pairing.pair(*number);
                 text.push(' ');
                 text.push_str(&match pair {
@@ -331,11 +286,7 @@ fn finished(draft: Draft, pairing: &Pairing<String>) -> Item {
         })
         .collect();
     let text = format!("[Assistant tool calls]: {}", shown.join("; "));
-    Item {
-        kind: ItemKind::Calls,
-        entry,
-        text,
-    }
+    Item { kind: ItemKind::Calls, entry, text }
 }
 
 /// `[ok 9f3c2a1b]`: the outcome and the entry that holds the output.

@@ -61,9 +61,7 @@ pub fn select(
         }
     };
     selection.reads.retain(|read| {
-        let entry = branch
-            .position(&read.entry)
-            .and_then(|position| branch.get(position));
+        let entry = branch.position(&read.entry).and_then(|position| branch.get(position));
         !entry.is_some_and(|entry| matches!(edits.get(&entry), Some(None)))
     });
     Ok(selection)
@@ -71,10 +69,7 @@ pub fn select(
 
 /// The text of a read as the model saw it.
 pub fn text(branch: &Branch, edits: &Edits, entry: &str) -> Result<Option<String>> {
-    let Some(number) = branch
-        .position(entry)
-        .and_then(|position| branch.get(position))
-    else {
+    let Some(number) = branch.position(entry).and_then(|position| branch.get(position)) else {
         return Ok(None);
     };
     shown_text(branch, edits, number)
@@ -105,9 +100,7 @@ fn complete(
     given: &[Instructions],
     cwd: &str,
 ) -> Result<()> {
-    let mut users = branch
-        .iter()
-        .filter(|(_, entry)| branch.session.role(*entry) == Role::User);
+    let mut users = branch.iter().filter(|(_, entry)| branch.session.role(*entry) == Role::User);
     let Some((first, _)) = users.next() else {
         selection.open = true;
         return Ok(());
@@ -116,28 +109,16 @@ fn complete(
     selection.open = second.is_none();
     let candidates = candidates(branch, edits, first + 1..second.unwrap_or(branch.len()))?;
 
-    let mut instructions = if given.is_empty() {
-        of_session(branch)?
-    } else {
-        given.to_vec()
-    };
-    for candidate in candidates
-        .iter()
-        .filter(|candidate| is_instruction_file(&candidate.path))
-    {
+    let mut instructions = if given.is_empty() { of_session(branch)? } else { given.to_vec() };
+    for candidate in candidates.iter().filter(|candidate| is_instruction_file(&candidate.path)) {
         if let Some(text) = shown_text(branch, edits, candidate.entry)? {
-            instructions.push(Instructions {
-                path: candidate.path.clone(),
-                text,
-            });
+            instructions.push(Instructions { path: candidate.path.clone(), text });
         }
     }
     for candidate in candidates {
         let id = branch.session.id(candidate.entry);
         if selection.reads.iter().any(|read| read.entry == id)
-            || !instructions
-                .iter()
-                .any(|instructions| names(instructions, &candidate.path, cwd))
+            || !instructions.iter().any(|instructions| names(instructions, &candidate.path, cwd))
             || shown_text(branch, edits, candidate.entry)?.is_none()
         {
             continue;
@@ -163,9 +144,8 @@ fn candidates(
     let mut pairing = Pairing::default();
     let mut calls = Vec::new();
     for position in range {
-        let Some(entry) = branch
-            .get(position)
-            .filter(|entry| !matches!(edits.get(entry), Some(None)))
+        let Some(entry) =
+            branch.get(position).filter(|entry| !matches!(edits.get(entry), Some(None)))
         else {
             continue;
         };
@@ -174,10 +154,8 @@ fn candidates(
         }
         match session.read(entry, Detail::Kept)?.body {
             Body::Assistant(message) => {
-                let content = edits
-                    .get(&entry)
-                    .and_then(Option::as_ref)
-                    .unwrap_or(&message.content);
+                let content =
+                    edits.get(&entry).and_then(Option::as_ref).unwrap_or(&message.content);
                 for block in content {
                     if let Block::ToolCall(call) = block {
                         let number = pairing.call(&call.id, &call.name);
@@ -201,17 +179,10 @@ fn candidates(
     }
     let mut found: Vec<Candidate> = calls
         .into_iter()
-        .filter_map(
-            |(number, path, offset, limit)| match pairing.pair(number)? {
-                (Outcome::Ok, entry) => Some(Candidate {
-                    entry: *entry,
-                    path,
-                    offset,
-                    limit,
-                }),
-                _ => None,
-            },
-        )
+        .filter_map(|(number, path, offset, limit)| match pairing.pair(number)? {
+            (Outcome::Ok, entry) => Some(Candidate { entry: *entry, path, offset, limit }),
+            _ => None,
+        })
         .collect();
     found.sort_by_key(|candidate| candidate.entry);
     Ok(found)
@@ -238,10 +209,7 @@ pub fn of_prompt(prompt: &str) -> Vec<Instructions> {
         && let Some((path, body)) = from.split_once("\">")
         && let Some((text, after)) = body.split_once("</project_instructions>")
     {
-        found.push(Instructions {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        });
+        found.push(Instructions { path: path.to_owned(), text: text.to_owned() });
         rest = after;
     }
     found
@@ -249,35 +217,23 @@ pub fn of_prompt(prompt: &str) -> Vec<Instructions> {
 
 fn is_instruction_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    matches!(
-        name,
-        "AGENTS.override.md" | "AGENTS.md" | "AGENTS.MD" | "CLAUDE.md" | "CLAUDE.MD"
-    )
+    matches!(name, "AGENTS.override.md" | "AGENTS.md" | "AGENTS.MD" | "CLAUDE.md" | "CLAUDE.MD")
 }
 
 /// Whether the instructions name the file, by whole path, by the path from the working directory
 /// or from their own folder, or by its bare name.
 fn names(instructions: &Instructions, path: &str, cwd: &str) -> bool {
-    let absolute = if is_absolute(path) {
-        path.to_owned()
-    } else {
-        format!("{cwd}/{path}")
-    };
+    let absolute = if is_absolute(path) { path.to_owned() } else { format!("{cwd}/{path}") };
     let absolute = relative(&absolute, "");
-    let folder_of = |path: &str| {
-        path.rsplit_once('/')
-            .map_or(String::new(), |(dir, _)| dir.to_owned())
-    };
+    let folder_of =
+        |path: &str| path.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_owned());
     let own = if is_absolute(&instructions.path) {
         instructions.path.clone()
     } else {
         relative(&format!("{cwd}/{}", instructions.path), "")
     };
     let name = absolute.rsplit('/').next().unwrap_or_default().to_owned();
-    let mut spellings = vec![
-        relative(&absolute, cwd),
-        relative(&absolute, &folder_of(&own)),
-    ];
+    let mut spellings = vec![relative(&absolute, cwd), relative(&absolute, &folder_of(&own))];
     if name.contains('.') || name.chars().count() >= 3 {
         spellings.push(name);
     }
@@ -314,11 +270,8 @@ pub fn render(reads: &[(&StartupRead, &str)]) -> (String, Vec<std::ops::Range<us
     }
     out.push_str("<retained-startup-reads note=\"outputs of the first reads, as they were then; files may have changed since\">\n");
     for (read, text) in reads {
-        let mut attributes = format!(
-            "path=\"{}\" entry=\"{}\"",
-            escape_attribute(&read.path),
-            read.entry
-        );
+        let mut attributes =
+            format!("path=\"{}\" entry=\"{}\"", escape_attribute(&read.path), read.entry);
         for (name, value) in [("offset", read.offset), ("limit", read.limit)] {
             if let Some(value) = value {
                 attributes.push_str(&format!(" {name}=\"{value}\""));
@@ -335,10 +288,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str, path: &str) -> bool {
-        let instructions = Instructions {
-            path: "/w/app/docs/AGENTS.md".into(),
-            text: text.into(),
-        };
+        let instructions = Instructions { path: "/w/app/docs/AGENTS.md".into(), text: text.into() };
         names(&instructions, path, "/w/app")
     }
 
@@ -381,9 +331,6 @@ mod tests {
         let prompt = "x\n<project_instructions path=\"/w/AGENTS.md\">\nRead a.md\n</project_instructions>\n\n<project_instructions path=\"/w/app/CLAUDE.md\">\nb\n</project_instructions>";
         let found = of_prompt(prompt);
         assert_eq!(found.len(), 2);
-        assert_eq!(
-            (found[0].path.as_str(), found[1].text.trim()),
-            ("/w/AGENTS.md", "b")
-        );
+        assert_eq!((found[0].path.as_str(), found[1].text.trim()), ("/w/AGENTS.md", "b"));
     }
 }
