@@ -2,7 +2,7 @@
 // off is not subscribed: Pi prepares costly data for events that have listeners.
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { ActiveChange, Manifest, PromptSectionSpec } from "./protocol.ts";
-import type { Unsubscribe } from "./pi-compat.ts";
+import { knowsDefaultActive, type Unsubscribe } from "./pi-compat.ts";
 
 export interface Switches {
   /** Subscribes a hook of the manifest; undefined when this host does not know its event. */
@@ -34,6 +34,15 @@ export class ActiveSet {
 
   activeSections(): PromptSectionSpec[] {
     return this.manifest.promptSections.filter((section) => this.sections.has(section.tag));
+  }
+
+  /** `fresh`: the session has no transcript yet from which Pi restored the tools. */
+  sessionStarted(fresh: boolean): void {
+    const off = this.manifest.tools.filter((tool) => !tool.active).map((tool) => tool.name);
+    if (off.length > 0 && !knowsDefaultActive(this.pi)) {
+      this.pi.setActiveTools(this.pi.getActiveTools().filter((name) => !off.includes(name)));
+    }
+    this.toolsRestored(fresh);
   }
 
   /** Pi has just set the tools itself: from its settings, or as the transcript has them. */

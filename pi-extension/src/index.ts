@@ -77,7 +77,7 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
   let unknownHooks: string[] = [];
   pi.on("session_start", (_event, ctx) =>
     guarded(host, ctx, () => {
-      host.active.toolsRestored(!host.branch.hasSystemMessage.holds(ctx.sessionManager));
+      host.active.sessionStarted(!host.branch.hasSystemMessage.holds(ctx.sessionManager));
       for (const event of unknownHooks) notices.unknownToHost(ctx, `the event ${event}`);
     }),
   );

@@ -34,6 +34,11 @@ export function takesErrorResults(toolContext: object): boolean {
   return "executeTool" in toolContext;
 }
 
+/** `defaultActive` came with the exposure of tools, in 0.99; before, every registered tool is active. */
+export function knowsDefaultActive(api: ExtensionAPI): boolean {
+  return api.getAllTools().some((tool) => "exposure" in tool);
+}
+
 const COMPACTION_DEFAULTS: CompactionSettings = { reserveTokens: 16384, keepRecentTokens: 20000 };
 
 /** Pi's compaction settings for the model: its override, the ordinary setting, the default. */

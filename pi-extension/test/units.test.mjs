@@ -295,17 +295,23 @@ test("a hook that is off is not subscribed; switching it on and off subscribes a
 
 test("in a resumed session a tool that the transcript left off can be switched on again", () => {
   let tools = ["read"];
-  const pi = { getActiveTools: () => tools, setActiveTools: (next) => (tools = next) };
+  let all = [{ name: "dive", exposure: "direct" }];
+  const pi = { getActiveTools: () => tools, setActiveTools: (next) => (tools = next), getAllTools: () => all };
   const manifest = { hooks: [], promptSections: [], tools: [{ name: "dive", active: true }, { name: "float", active: false }] };
   const make = () => new ActiveSet(pi, manifest, { subscribeHook: () => undefined, unknown: () => {} });
   const resumed = make();
-  resumed.toolsRestored(false);
+  resumed.sessionStarted(false);
   resumed.change({}, { enable: ["dive"] });
   assert.deepEqual(tools, ["read", "dive"]);
 
   tools = ["read"];
   const fresh = make();
-  fresh.toolsRestored(true);
+  fresh.sessionStarted(true);
   fresh.change({}, { enable: ["dive", "float"] });
   assert.deepEqual(tools, ["read", "float"], "in a fresh session its absence is the user's wish");
+
+  all = [{ name: "dive" }];
+  tools = ["read", "dive", "float"];
+  make().sessionStarted(true);
+  assert.deepEqual(tools, ["read", "dive"], "Pi before 0.99 activates every tool that is registered");
 });
