@@ -105,12 +105,17 @@ pub struct SessionField<'a> {
     #[serde(default)]
     pub file: Option<String>,
     /// Absent and `null` differ, so the raw value is kept.
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "even_null")]
     pub leaf_id: Option<&'a RawValue>,
     #[serde(default, borrow)]
     pub branch: Option<&'a RawValue>,
     #[serde(default)]
     pub labels: HashMap<String, String>,
+}
+
+/// A present value, `null` included, which serde would take for an absent one.
+fn even_null<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(d).map(Some)
 }
 
 /// The session, by reference or inline.
@@ -251,4 +256,20 @@ pub struct Command {
     pub name: String,
     /// All that was typed behind the name.
     pub args: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_of_null_is_not_an_absent_one() {
+        let leaf = |json: &str| {
+            let session: SessionField = serde_json::from_str(json).unwrap();
+            session.leaf_id.map(|raw| raw.get().to_owned())
+        };
+        assert_eq!(leaf("{}"), None);
+        assert_eq!(leaf(r#"{"leafId":null}"#).as_deref(), Some("null"));
+        assert_eq!(leaf(r#"{"leafId":"a"}"#).as_deref(), Some("\"a\""));
+    }
 }

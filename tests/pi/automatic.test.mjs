@@ -31,7 +31,10 @@ test("threshold: between two turns of a run", async (t) => {
   assert.equal(prepared.reason, "threshold");
   const branch = await chat.branch();
   const at = branch.findIndex((other) => other.id === entry.id);
-  assert.ok(branch.slice(at).some((other) => isAssistant(other)), "the run went on after the compaction");
+  assert.ok(
+    branch.slice(at).some((other) => isAssistant(other)),
+    "the run went on after the compaction",
+  );
   assert.equal(branch[at - 1].message.role, "toolResult", "the compaction came between two turns");
   await chat.user("What now?", ["Now we go on."]);
   await assertCheckpoints(chat, { count: 2 });
@@ -64,7 +67,10 @@ test("overflow: the failed request is repeated after the compaction", async (t) 
   const [{ prepared, span }] = await assertCheckpoints(chat, { count: 1 });
   assert.equal(prepared.reason, "overflow");
   assert.equal(prepared.willRetry, true);
-  assert.ok(!span.text.includes("message ended"), "the failed answer is omitted from the context, so it is not in the span");
+  assert.ok(
+    !span.text.includes("message ended"),
+    "the failed answer is omitted from the context, so it is not in the span",
+  );
   assert.equal((await chat.branch()).at(-1).message.content[0].text, "Now it fitted.");
   await assertResumes(chat, { count: 1 });
 });
@@ -81,7 +87,10 @@ test("several automatic compactions in one run", async (t) => {
   await chat.user("What now?", ["Now we go on."]);
   // After each output, and once more when the run has ended.
   const checked = await assertCheckpoints(chat, { count: 4 });
-  assert.deepEqual(checked.map(({ prepared }) => prepared.reason), Array(4).fill("threshold"));
+  assert.deepEqual(
+    checked.map(({ prepared }) => prepared.reason),
+    Array(4).fill("threshold"),
+  );
   await assertResumes(chat, { count: 4 });
 });
 

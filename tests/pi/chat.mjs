@@ -2,13 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Conversation, isCompaction, OFF_SCRIPT } from "./harness/conversation.mjs";
-import {
-  HELPER_EXTENSION,
-  makeWorkspace,
-  ORACLE_EXTENSION,
-  readSession,
-  REPO_DIR,
-} from "./harness/harness.mjs";
+import { HELPER_EXTENSION, makeWorkspace, ORACLE_EXTENSION, readSession, REPO_DIR } from "./harness/harness.mjs";
 
 const EXTENSION = join(REPO_DIR, "pi-extension");
 export const BINARY = process.env.PI_STET_BIN ?? join(REPO_DIR, "target", "release", "pi-stet");
@@ -17,7 +11,10 @@ if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}: run \`cargo bui
 
 /** Text of a tool output that cannot be mistaken for anything a person or a model says. */
 export function output(topic, lines) {
-  return Array.from({ length: lines }, (_, i) => `${topic} output, line ${i + 1} of ${lines}: ${(i * 7919) % 10007}`).join("\n");
+  return Array.from(
+    { length: lines },
+    (_, i) => `${topic} output, line ${i + 1} of ${lines}: ${(i * 7919) % 10007}`,
+  ).join("\n");
 }
 
 /** A paragraph of that many characters, different for each topic. */

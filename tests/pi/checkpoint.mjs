@@ -45,12 +45,15 @@ export function expectedItems(located) {
   }));
 }
 
+/** A result belongs to a call when id and tool agree. */
+const callKey = (id, tool) => `${id} of ${tool}`;
+
 /** For each call that has a result in the span: its outcome label. */
 function labelsOf(located) {
   const labels = new Map();
   for (const { message, entry } of located) {
     if (message.role !== "toolResult") continue;
-    labels.set(message.toolCallId, `[${message.isError ? "error" : "ok"} ${entry.id}]`);
+    labels.set(callKey(message.toolCallId, message.toolName), `[${message.isError ? "error" : "ok"} ${entry.id}]`);
   }
   return labels;
 }
@@ -126,7 +129,7 @@ function assistantItems(message, id) {
 function callsPattern(calls, labels) {
   let pattern = "\\[Assistant tool calls\\]: ";
   calls.forEach((call, i) => {
-    const label = escaped(labels.get(call.id) ?? "[unknown]");
+    const label = escaped(labels.get(callKey(call.id, call.name)) ?? "[unknown]");
     const repeated = i > 0 && sameCall(calls[i - 1], call);
     if (repeated) pattern += ` ${label}`;
     else pattern += `${i > 0 ? "; " : ""}${escaped(call.name)}\\([^\n]*\\) ${label}`;

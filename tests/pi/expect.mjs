@@ -33,7 +33,10 @@ export async function assertCheckpoints(chat, { count, summariserCalls = 0, cont
     return checkOne(entry, prepared.get(entry.id), branch);
   });
   checkPrefixes(branch);
-  assert.ok(!continued || checked.length === 0 || wasSent(checked.at(-1).entry, branch), "a request followed the last compaction");
+  assert.ok(
+    !continued || checked.length === 0 || wasSent(checked.at(-1).entry, branch),
+    "a request followed the last compaction",
+  );
   for (const checkpoint of checked) {
     if (!wasSent(checkpoint.entry, branch)) continue;
     checkRequest(chat, checkpoint, checkpointsUpTo(checked, checkpoint, compactions), branch);
@@ -62,7 +65,11 @@ function checkOne(entry, prepared, branch) {
   const texts = assertItems(span.text, items, where);
   const index = items.map(({ kind, entry: id }, i) => [kind, id, Buffer.byteLength(texts[i])]);
   checkDetails(entry, index, located, where);
-  assert.match(entry.summary.split("\n").at(-1), /below.*word for word/, `${where}: the last line says that the verbatim tail begins`);
+  assert.match(
+    entry.summary.split("\n").at(-1),
+    /below.*word for word/,
+    `${where}: the last line says that the verbatim tail begins`,
+  );
   return { entry, prepared, located, span };
 }
 
@@ -141,7 +148,10 @@ function checkpointsUpTo(checked, checkpoint, compactions) {
 }
 
 const blocksOf = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
-const textsOf = (content) => blocksOf(content).filter((block) => block.type === "text").map((block) => block.text);
+const textsOf = (content) =>
+  blocksOf(content)
+    .filter((block) => block.type === "text")
+    .map((block) => block.text);
 
 /** What a person or a model said in a message. */
 function proseOf(message) {
@@ -158,7 +168,10 @@ function removedLines(message) {
   if (message.role === "assistant") {
     texts.push(...message.content.filter((block) => block.type === "thinking").map((block) => block.thinking));
   }
-  return texts.flatMap((text) => text.split("\n")).map((line) => line.trim()).filter((line) => line.length >= 16);
+  return texts
+    .flatMap((text) => text.split("\n"))
+    .map((line) => line.trim())
+    .filter((line) => line.length >= 16);
 }
 
 /** Everything a request says to the model, as text. */
@@ -173,7 +186,9 @@ export function requestText(request) {
 
 /** The first request that carries the checkpoint. */
 export function requestAfter(chat, entry) {
-  const request = chat.ws.llm.requests().find(({ body }) => body.messages.some((m) => textOf(m.content).includes(entry.summary)));
+  const request = chat.ws.llm
+    .requests()
+    .find(({ body }) => body.messages.some((m) => textOf(m.content).includes(entry.summary)));
   assert.ok(request, `a request with the checkpoint ${entry.id} reached the model`);
   return request;
 }
@@ -186,11 +201,23 @@ function checkRequest(chat, { entry }, carried, branch) {
   for (const text of said) assert.ok(sent.includes(text), `${where} holds "${text.slice(0, 80)}" word for word`);
 
   const kept = keptText(branch, entry);
-  const allowed = [...said, ...spans.map(({ message }) => signatureText(message)), kept].join("\n");
+  const retained = retainedReads(entry, branch).flatMap((read) => removedLines(read.message));
+  const allowed = [...said, ...spans.map(({ message }) => signatureText(message)), ...retained, kept].join("\n");
   const gone = spans.flatMap(({ message }) => removedLines(message)).filter((line) => !allowed.includes(line));
   for (const line of gone) assert.ok(!sent.includes(line), `${where} must not hold "${line.slice(0, 80)}"`);
   const hadOutput = spans.some(({ message }) => removedLines(message).length > 0);
   assert.ok(!hadOutput || gone.length > 0, `${where}: the test has outputs to look for`);
+}
+
+/** The one exception: the checkpoint retains the reads with which the session began, by entry. */
+function retainedReads({ id, summary }, branch) {
+  const afterSpans = summary.slice(spansOf(summary).at(-1).end);
+  const ids = [...afterSpans.matchAll(/^<startup-read [^\n]*entry="([^"]+)"/gm)].map((match) => match[1]);
+  return ids.map((readId) => {
+    const read = branch.find((entry) => entry.id === readId);
+    assert.equal(read?.message?.toolName, "read", `compaction ${id} retains ${readId}, which is the result of a read`);
+    return read;
+  });
 }
 
 /** What signatures may show of a message: arguments of calls, a person's command. */
@@ -198,7 +225,9 @@ function signatureText(message) {
   if (message.role === "bashExecution") return message.command;
   if (message.role !== "assistant") return "";
   const calls = message.content.filter((block) => block.type === "toolCall");
-  return calls.map((call) => `${JSON.stringify(call.arguments)}\n${Object.values(call.arguments).join("\n")}`).join("\n");
+  return calls
+    .map((call) => `${JSON.stringify(call.arguments)}\n${Object.values(call.arguments).join("\n")}`)
+    .join("\n");
 }
 
 /** Whatever stands on the branch outside of the removed spans, as text. */

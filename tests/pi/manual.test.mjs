@@ -7,10 +7,18 @@ import { bash, edit, read, write } from "./harness/conversation.mjs";
 
 /** Some work with every common kind of entry in it. */
 async function work(chat, topic) {
+  const file = `${topic}.txt`;
   await chat.user(`Look at the files for ${topic}.\n\nRules:\n\t1. keep tabs\n  2. keep   spaces  \n`, [
-    { think: `Thinking hard about ${topic} and nothing else.`, say: `I look at the files for ${topic}.`, calls: [bash("cat medium.txt"), read("small.txt")] },
-    { calls: [bash("sh fail.sh"), write(`${topic}.txt`, prose(`file ${topic}`, 200))] },
-    { say: `One command failed for ${topic}.`, calls: [edit(`${topic}.txt`, ["is what", "was what"].map((t) => `file ${topic} ${t} this sentence is about. file`))] },
+    {
+      think: `Thinking hard about ${topic} and nothing else.`,
+      say: `I look at the files for ${topic}.`,
+      calls: [bash("cat medium.txt"), read("small.txt")],
+    },
+    { calls: [bash("sh fail.sh"), write(file, `A line on ${topic}.\n${prose(`the file on ${topic}`, 200)}\n`)] },
+    {
+      say: `One command failed for ${topic}.`,
+      calls: [edit(file, [`A line on ${topic}.`, `The first line on ${topic}.`])],
+    },
     `The work on ${topic} is done.\n\n- first\n- second`,
   ]);
 }
@@ -39,7 +47,10 @@ test("three compactions in a row", async (t) => {
     await chat.user(`And after ${topic}?`, ["We shall see."]);
   }
   const checked = await assertCheckpoints(chat, { count: 3 });
-  assert.deepEqual(checked.map(({ span }) => span.n), [1, 2, 3]);
+  assert.deepEqual(
+    checked.map(({ span }) => span.n),
+    [1, 2, 3],
+  );
   await assertResumes(chat, { count: 3 });
 });
 
@@ -48,7 +59,10 @@ test("claude_code_13642_eleven_compactions_keep_every_user_message", async (t) =
   const said = [];
   for (let round = 1; round <= 11; round += 1) {
     said.push(`Round ${round}: ${prose(`wish ${round}`, 600)}\nAnd never forget rule ${round}.`);
-    await chat.user(said.at(-1), [{ say: `I work on ${round}.`, calls: [bash(`sed s/small/round${round}/ small.txt`)] }, prose(`reply ${round}`, 1300)]);
+    await chat.user(said.at(-1), [
+      { say: `I work on ${round}.`, calls: [bash(`sed s/small/round${round}/ small.txt`)] },
+      prose(`reply ${round}`, 1300),
+    ]);
     await chat.compact();
   }
   await chat.user("What were all my wishes?", ["I have them all in view."]);
@@ -89,7 +103,10 @@ test("a command with !! leaves no trace", async (t) => {
   await chat.user("What now?", ["Now we go on."]);
 
   const [{ span, prepared }] = await assertCheckpoints(chat, { count: 1 });
-  assert.ok(prepared.messagesToSummarize.some((message) => message.excludeFromContext), "Pi had the hidden command in its list");
+  assert.ok(
+    prepared.messagesToSummarize.some((message) => message.excludeFromContext),
+    "Pi had the hidden command in its list",
+  );
   assert.match(span.text, /^\[User bash\]: \$ cat small\.txt \[ok [0-9a-f]{8}\]$/m);
   await assertNoTrace(chat, "hunter");
   await assertResumes(chat, { count: 1 });

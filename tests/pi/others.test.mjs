@@ -49,7 +49,10 @@ test("after a compaction of another extension that kept a tail", async (t) => {
   await chat.compact();
   await chat.user("What now?", ["Now we go on."]);
   const checked = await assertCheckpoints(chat, { count: 2 });
-  assert.ok(checked[0].span.text.includes("the kept question about rain"), "the tail that was kept is in the first span");
+  assert.ok(
+    checked[0].span.text.includes("the kept question about rain"),
+    "the tail that was kept is in the first span",
+  );
   for (const { entry } of checked) assert.ok(entry.summary.includes("Summary 1 by another extension."));
 });
 
@@ -61,7 +64,10 @@ test("another extension that answers after us: we say so, and go on from its sum
   await chat.compact();
   const replaced = chat.notices().filter((notice) => /another extension/i.test(notice));
   assert.equal(replaced.length, 1, JSON.stringify(chat.notices()));
-  assert.ok(!chat.notices().some((notice) => /no model call/i.test(notice)), "nobody claims that the compaction was ours");
+  assert.ok(
+    !chat.notices().some((notice) => /no model call/i.test(notice)),
+    "nobody claims that the compaction was ours",
+  );
   const [foreign] = await chat.compactions();
   assert.equal(foreign.summary, "Summary 1 by another extension.");
   await chat.user("What now?", ["Now we go on."]);
@@ -76,7 +82,11 @@ test("another extension that erases our answer with {}: Pi's summariser runs, an
   await chat.helper("compactions empty");
   chat.summariserSays({ history: "Pi's own summary." });
   await chat.compact();
-  assert.equal(chat.notices().filter((notice) => /another extension/i.test(notice)).length, 1, JSON.stringify(chat.notices()));
+  assert.equal(
+    chat.notices().filter((notice) => /another extension/i.test(notice)).length,
+    1,
+    JSON.stringify(chat.notices()),
+  );
   const [foreign] = await chat.compactions();
   assert.ok(foreign.summary.startsWith("Pi's own summary."));
   await chat.user("What now?", ["Now we go on."]);
@@ -97,5 +107,6 @@ test("after one of Pi's own summaries the checkpoint says that it is mixed", asy
   const [{ entry }] = await assertCheckpoints(chat, { count: 1, summariserCalls: 1 });
   const base = /<compacted-base kind="model-summary"[^>]*>\n([\s\S]*?)\n<\/compacted-base/.exec(entry.summary);
   assert.ok(base?.[1].startsWith("Pi's own summary."), entry.summary.slice(0, 600));
+  assert.match(entry.summary.slice(0, base.index), /Mixed context/i, "the warning stands before the base");
   await assertResumes(chat, { count: 1, summariserCalls: 1 });
 });

@@ -16,7 +16,11 @@ async function recordedChat(t, args) {
   const chat = await openChat(t, { args, env: { PI_STET_RECORD: RECORDS } });
   for (const topic of ["rain", "snow"]) {
     await chat.user(`Look at the files for ${topic}: 风 🌬️`, [
-      { think: `Thinking about ${topic} only.`, say: `I look at ${topic}.`, calls: [bash("cat medium.txt"), bash("sh fail.sh")] },
+      {
+        think: `Thinking about ${topic} only.`,
+        say: `I look at ${topic}.`,
+        calls: [bash("cat medium.txt"), bash("sh fail.sh")],
+      },
       `The files for ${topic} are read.`,
     ]);
     await chat.bash("printf 'hunter%s of the person' 2", { hidden: true });
@@ -31,7 +35,9 @@ async function recordedChat(t, args) {
 
 /** Pairs of a recorded envelope and its reply: [{ name, envelope, reply }]. */
 function pairsIn(dir) {
-  const envelopes = readdirSync(dir).filter((name) => name.endsWith(".envelope.json")).sort();
+  const envelopes = readdirSync(dir)
+    .filter((name) => name.endsWith(".envelope.json"))
+    .sort();
   return envelopes.map((name) => ({
     name,
     envelope: readFileSync(join(dir, name)),
@@ -41,7 +47,10 @@ function pairsIn(dir) {
 
 const contentsOf = (dir) => filesBelow(dir).map((file) => [file, readFileSync(file).toString("base64")]);
 
-for (const [where, args] of [["a session file", []], ["a session in memory", ["--no-session"]]]) {
+for (const [where, args] of [
+  ["a session file", []],
+  ["a session in memory", ["--no-session"]],
+]) {
   test(`recordings of ${where} replay bit for bit from another folder`, async (t) => {
     const chat = await recordedChat(t, args);
     const dir = join(chat.ws.cwd, RECORDS);
@@ -55,7 +64,11 @@ for (const [where, args] of [["a session file", []], ["a session in memory", ["-
     t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
     const before = contentsOf(chat.ws.root);
     for (const { name, envelope, reply } of pairs) {
-      const run = spawnSync(BINARY, ["hook"], { input: envelope, cwd: elsewhere, env: { HOME: elsewhere, TZ: "Asia/Tokyo" } });
+      const run = spawnSync(BINARY, ["hook"], {
+        input: envelope,
+        cwd: elsewhere,
+        env: { HOME: elsewhere, TZ: "Asia/Tokyo" },
+      });
       assert.equal(run.status, 0, `${name}: ${run.stderr}`);
       assert.equal(run.stdout.toString(), reply.toString(), `${name} replays to the same bytes`);
     }

@@ -11,7 +11,11 @@ import { filesBelow, readSession, REPO_DIR } from "./harness/harness.mjs";
 
 const firstWork = (chat, topic = "rain") =>
   chat.user(`Look at the files for ${topic}.`, [
-    { think: `Thinking about ${topic} only.`, say: `I look at ${topic}.`, calls: [bash(`sed s/medium/${topic}/ medium.txt`), bash("sh fail.sh")] },
+    {
+      think: `Thinking about ${topic} only.`,
+      say: `I look at ${topic}.`,
+      calls: [bash(`sed s/medium/${topic}/ medium.txt`), bash("sh fail.sh")],
+    },
     `The files for ${topic} are read.`,
   ]);
 const keepThis = (chat, topic = "rain") =>
@@ -27,7 +31,11 @@ test("--no-session: in memory only, twice", async (t) => {
   }
   await assertCheckpoints(chat, { count: 2 });
   assert.equal((await chat.state()).sessionFile, undefined);
-  assert.deepEqual(filesBelow(chat.ws.root, ".jsonl").filter((file) => file !== chat.oracleLog), [], "no session file");
+  assert.deepEqual(
+    filesBelow(chat.ws.root, ".jsonl").filter((file) => file !== chat.oracleLog),
+    [],
+    "no session file",
+  );
 });
 
 test("--session-dir: the file lies where the user wants it", async (t) => {
@@ -128,7 +136,10 @@ for (const name of readdirSync(SESSIONS).filter((file) => file.endsWith(".jsonl"
     const session = readFileSync(join(SESSIONS, name), "utf8").replaceAll("/home/dev/weather", "{{cwd}}");
     const chat = await openChat(t, { session, keep: 150 });
     await chat.compact();
-    await chat.user("Where were we?", [{ say: "Let me look.", calls: [bash("cat small.txt")] }, prose("where we were", 3000)]);
+    await chat.user("Where were we?", [
+      { say: "Let me look.", calls: [bash("cat small.txt")] },
+      prose("where we were", 3000),
+    ]);
     await chat.compact("the second time");
     await chat.user("And now?", ["Now we go on."]);
     await assertCheckpoints(chat, { count: 2 });

@@ -21,8 +21,7 @@ export default async function record() {
     await work.user("I want machine-readable output from `weather report`. What do you suggest?", [
       { say: "Let me see how the rows are built and printed.", calls: [read("src/report.js"), read("src/cli.js")] },
       {
-        say:
-          "Two ways:\n\n1. `--json`: one JSON document per report\n2. `--tsv`: one line per row, tabs between the cells\n\nThe first is easier for programs, the second for `grep` and `cut`. Which one?",
+        say: "Two ways:\n\n1. `--json`: one JSON document per report\n2. `--tsv`: one line per row, tabs between the cells\n\nThe first is easier for programs, the second for `grep` and `cut`. Which one?",
       },
     ]);
     const question = await work.newest(isAssistant);
@@ -34,7 +33,7 @@ export default async function record() {
         say: "A sketch of the JSON, one object per station:",
         calls: [
           bash(
-            "node -e 'import(\"./src/readings.js\").then(async ({ parseReadings }) => { const { dailyRows } = await import(\"./src/report.js\"); const { readFileSync } = await import(\"node:fs\"); console.log(JSON.stringify(dailyRows(parseReadings(readFileSync(\"data/march.csv\", \"utf8\"))), null, 2)); })'",
+            'node -e \'import("./src/readings.js").then(async ({ parseReadings }) => { const { dailyRows } = await import("./src/report.js"); const { readFileSync } = await import("node:fs"); console.log(JSON.stringify(dailyRows(parseReadings(readFileSync("data/march.csv", "utf8"))), null, 2)); })\'',
           ),
         ],
       },
@@ -56,8 +55,11 @@ export default async function record() {
           ]),
           edit(
             "src/cli.js",
-            ['import { dailyRows, renderReport } from', 'import { dailyRows, renderReport, renderTsv } from'],
-            ["console.log(renderReport(dailyRows(wanted)));", 'const render = options.includes("--tsv") ? renderTsv : renderReport;\nconsole.log(render(dailyRows(wanted)));'],
+            ["import { dailyRows, renderReport } from", "import { dailyRows, renderReport, renderTsv } from"],
+            [
+              "console.log(renderReport(dailyRows(wanted)));",
+              'const render = options.includes("--tsv") ? renderTsv : renderReport;\nconsole.log(render(dailyRows(wanted)));',
+            ],
           ),
         ],
       },
@@ -69,7 +71,10 @@ export default async function record() {
     await work.user("They want a header line, yes.", [
       {
         calls: [
-          edit("src/report.js", ["  return rows.map((r) => [r.station", '  const head = "station\\tday\\tmin\\tmean\\tmax\\train\\tchill\\n";\n  return head + rows.map((r) => [r.station']),
+          edit("src/report.js", [
+            "  return rows.map((r) => [r.station",
+            '  const head = "station\\tday\\tmin\\tmean\\tmax\\train\\tchill\\n";\n  return head + rows.map((r) => [r.station',
+          ]),
           bash("node src/cli.js report data/march.csv --tsv | head -3"),
         ],
       },
@@ -85,7 +90,14 @@ export default async function record() {
         say: "On this branch the header was never printed, but the file on disk has it. I'll look and take it out.",
         calls: [bash("git diff src/report.js")],
       },
-      { calls: [edit("src/report.js", ['  const head = "station\\tday\\tmin\\tmean\\tmax\\train\\tchill\\n";\n  return head + rows', "  return rows"])] },
+      {
+        calls: [
+          edit("src/report.js", [
+            '  const head = "station\\tday\\tmin\\tmean\\tmax\\train\\tchill\\n";\n  return head + rows',
+            "  return rows",
+          ]),
+        ],
+      },
       { say: "No header line, as before." },
     ]);
     const withoutHeader = await work.leaf();
@@ -108,8 +120,13 @@ export default async function record() {
     return {
       "branches.jsonl": {
         text: texts[original],
-        about: "Three branches with a branch summary and two labels; the user ended on a leaf that is not the last line.",
-        leaves: { "header line (where the user ended)": withHeader, "no header line": withoutHeader, "last line": lastLine },
+        about:
+          "Three branches with a branch summary and two labels; the user ended on a leaf that is not the last line.",
+        leaves: {
+          "header line (where the user ended)": withHeader,
+          "no header line": withoutHeader,
+          "last line": lastLine,
+        },
       },
       "fork.jsonl": { text: texts[fork], about: "A fork of branches.jsonl at a user message, with one more exchange." },
     };

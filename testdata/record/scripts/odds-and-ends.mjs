@@ -21,9 +21,16 @@ export default async function record() {
         {
           think: "The picture is only noise at this size; say so.",
           say: "I can see a grey diagram, but no labels on its axes, so I cannot tell the scale. The numbers behind it I can check:",
-          calls: [bash("node src/cli.js report data/march.csv"), read("docs/units.md"), read("docs/charts.md"), bash("grep -c . data/march.csv")],
+          calls: [
+            bash("node src/cli.js report data/march.csv"),
+            read("docs/units.md"),
+            read("docs/charts.md"),
+            bash("grep -c . data/march.csv"),
+          ],
         },
-        { say: "There is no `docs/charts.md`. The numbers themselves are plausible; please tell me what the axes are." },
+        {
+          say: "There is no `docs/charts.md`. The numbers themselves are plausible; please tell me what the axes are.",
+        },
       ],
       { images: [pngImage(96, 72)] },
     );
@@ -55,7 +62,12 @@ export default async function record() {
       {
         say: "公式在 `docs/units.md`. Kurz: `windChill` in `src/units.js` 🧭.",
         calls: [
-          { name: "codemode", arguments: { code: "const a = await tools.read({ path: 'src/units.js' }); const b = await tools.bash({ command: 'wc -l src/*.js' }); return { a, b };" } },
+          {
+            name: "codemode",
+            arguments: {
+              code: "const a = await tools.read({ path: 'src/units.js' }); const b = await tools.bash({ command: 'wc -l src/*.js' }); return { a, b };",
+            },
+          },
           { name: "weather_now", arguments: { station: "Brocken" } },
         ],
       },
@@ -66,25 +78,42 @@ export default async function record() {
       { say: "On the first of March at midnight it was cold, at one it was colder, at two", finishReason: "length" },
     ]);
     await work.user("Never mind. Fix the typo in README: 'Prints' should be 'Print'.", [
-      { calls: [edit("README.md", ["Print a daily", "Prints a daily"]), edit("README.md", ["Prints a daily", "Print a daily"])] },
+      {
+        calls: [
+          edit("README.md", ["Print a daily", "Prints a daily"]),
+          edit("README.md", ["Prints a daily", "Print a daily"]),
+        ],
+      },
       { say: "The first attempt searched for the new text by mistake; the second one changed the line." },
     ]);
     const typo = await work.newest(isAssistant);
     const numbers = (await work.tree()).entries.find(isToolResult);
     await work.helper(`omit ${typo.id}`);
     await work.helper(`replace ${numbers.id} (the report, see above)`);
-    await work.user("And the same sentence in package.json?", [{ say: "`package.json` has no description, so there is nothing to change there." }]);
+    await work.user("And the same sentence in package.json?", [
+      { say: "`package.json` has no description, so there is nothing to change there." },
+    ]);
 
-    await work.user("Is the server of the rescue people reachable?", [{ status: 503, error: "The model is overloaded." }]);
+    await work.user("Is the server of the rescue people reachable?", [
+      { status: 503, error: "The model is overloaded." },
+    ]);
     await work.user("Try again.", [
-      { say: "I have no network here; `curl` would fail. Please try it yourself:\n\n    curl -sI https://example.org/\n" },
+      {
+        say: "I have no network here; `curl` would fail. Please try it yourself:\n\n    curl -sI https://example.org/\n",
+      },
     ]);
     const question = await work.newest(isUser);
     await work.helper(`label ${question.id} bookmark`);
     await work.helper(`label ${question.id}`);
 
     const [text] = Object.values(await work.finish());
-    return { "odds-and-ends.jsonl": { text, about: "Everything that is rare: image, own commands, abort, errors, custom messages, context edits, nested calls." } };
+    return {
+      "odds-and-ends.jsonl": {
+        text,
+        about:
+          "Everything that is rare: image, own commands, abort, errors, custom messages, context edits, nested calls.",
+      },
+    };
   } catch (error) {
     await work.discard();
     throw error;

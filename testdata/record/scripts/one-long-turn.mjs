@@ -13,7 +13,18 @@ What 0.4.0 needs:
 
 Keep to AGENTS.md. At the end write me a list of what you changed and why.`;
 
-const FILES = ["README.md", "AGENTS.md", "package.json", "docs/units.md", "src/units.js", "src/readings.js", "src/report.js", "src/cli.js", "test/units.test.js", "test/report.test.js"];
+const FILES = [
+  "README.md",
+  "AGENTS.md",
+  "package.json",
+  "docs/units.md",
+  "src/units.js",
+  "src/readings.js",
+  "src/report.js",
+  "src/cli.js",
+  "test/units.test.js",
+  "test/report.test.js",
+];
 const DAYS = 14;
 const PAGE = 126;
 
@@ -30,13 +41,23 @@ function* turns() {
     calls: [read("data/march.csv", { offset: 1, limit: PAGE })],
   };
   for (let page = 1; page < 8; page += 1) {
-    const found = page % 3 === 0 ? { say: `Up to line ${page * PAGE}: only the Zugspitze has empty temperatures so far.` } : {};
+    const found =
+      page % 3 === 0 ? { say: `Up to line ${page * PAGE}: only the Zugspitze has empty temperatures so far.` } : {};
     yield { ...found, calls: [read("data/march.csv", { offset: page * PAGE + 1, limit: PAGE })] };
   }
-  yield { say: "Only the temperature is ever empty, and only on the Zugspitze. Now every day as the report sees it:", calls: [bash("node src/cli.js report data/march.csv")] };
+  yield {
+    say: "Only the temperature is ever empty, and only on the Zugspitze. Now every day as the report sees it:",
+    calls: [bash("node src/cli.js report data/march.csv")],
+  };
   for (let day = 1; day <= DAYS; day += 2) {
     const name = `2026-03-${String(day).padStart(2, "0")}`;
-    yield { calls: [bash(`grep '^${name}' data/march.csv > /tmp/day.csv; (head -1 data/march.csv; cat /tmp/day.csv) > /tmp/one.csv; node src/cli.js report /tmp/one.csv; awk -F, '$4 == "" || $3 == ""' /tmp/one.csv; rm /tmp/day.csv /tmp/one.csv`)] };
+    yield {
+      calls: [
+        bash(
+          `grep '^${name}' data/march.csv > /tmp/day.csv; (head -1 data/march.csv; cat /tmp/day.csv) > /tmp/one.csv; node src/cli.js report /tmp/one.csv; awk -F, '$4 == "" || $3 == ""' /tmp/one.csv; rm /tmp/day.csv /tmp/one.csv`,
+        ),
+      ],
+    };
   }
   yield {
     think: "windChill lacks celsius in the last term.",
@@ -55,16 +76,27 @@ function* turns() {
   yield {
     think: "toInches is not imported in the test.",
     say: "One failure of my own making: the test does not import `toInches`.",
-    calls: [edit("test/units.test.js", ["{ toFahrenheit, toMilesPerHour, windChill }", "{ toFahrenheit, toInches, toMilesPerHour, windChill }"])],
+    calls: [
+      edit("test/units.test.js", [
+        "{ toFahrenheit, toMilesPerHour, windChill }",
+        "{ toFahrenheit, toInches, toMilesPerHour, windChill }",
+      ]),
+    ],
   };
   yield { calls: [bash("node --test")] };
   yield {
     say: "Now the empty cells.",
     calls: [
-      edit("src/readings.js", ["reading[name] = Number(reading[name]);", "reading[name] = reading[name] ? Number(reading[name]) : undefined;"]),
+      edit("src/readings.js", [
+        "reading[name] = Number(reading[name]);",
+        "reading[name] = reading[name] ? Number(reading[name]) : undefined;",
+      ]),
       edit(
         "src/report.js",
-        ["const temperatures = ofDay.map((r) => r.temperature);", "const measured = ofDay.filter((r) => r.temperature !== undefined);\n      if (measured.length === 0) continue;\n      const temperatures = measured.map((r) => r.temperature);"],
+        [
+          "const temperatures = ofDay.map((r) => r.temperature);",
+          "const measured = ofDay.filter((r) => r.temperature !== undefined);\n      if (measured.length === 0) continue;\n      const temperatures = measured.map((r) => r.temperature);",
+        ],
         ["ofDay.map((r) => windChill(r.temperature, r.wind))", "measured.map((r) => windChill(r.temperature, r.wind))"],
       ),
     ],
@@ -73,8 +105,18 @@ function* turns() {
   yield {
     say: "And the JSON output, one object per line.",
     calls: [
-      edit("src/report.js", ["const cell = (value)", "export const renderJson = (rows) => rows.map((row) => JSON.stringify(row)).join(\"\\n\");\n\nconst cell = (value)"]),
-      edit("src/cli.js", ['import { dailyRows, renderReport } from', 'import { dailyRows, renderJson, renderReport } from'], ["console.log(renderReport(dailyRows(wanted)));", 'const render = options.includes("--json") ? renderJson : renderReport;\nconsole.log(render(dailyRows(wanted)));']),
+      edit("src/report.js", [
+        "const cell = (value)",
+        'export const renderJson = (rows) => rows.map((row) => JSON.stringify(row)).join("\\n");\n\nconst cell = (value)',
+      ]),
+      edit(
+        "src/cli.js",
+        ["import { dailyRows, renderReport } from", "import { dailyRows, renderJson, renderReport } from"],
+        [
+          "console.log(renderReport(dailyRows(wanted)));",
+          'const render = options.includes("--json") ? renderJson : renderReport;\nconsole.log(render(dailyRows(wanted)));',
+        ],
+      ),
     ],
   };
   yield { calls: [bash("node src/cli.js report data/march.csv --json")] };
@@ -84,7 +126,11 @@ function* turns() {
         "test/readings.test.js",
         'import assert from "node:assert/strict";\nimport test from "node:test";\nimport { byDay, byStation, parseReadings } from "../src/readings.js";\n\nconst CSV = "time,station,temperature,wind,rain\\n2026-03-01T00:00:00Z,Harz,,12,0\\n2026-03-02T00:00:00Z,Rhön,1.5,12,0\\n";\n\ntest("an empty cell is missing", () => {\n  assert.equal(parseReadings(CSV)[0].temperature, undefined);\n});\n\ntest("groups", () => {\n  assert.deepEqual([...byStation(parseReadings(CSV)).keys()], ["Harz", "Rhön"]);\n  assert.deepEqual([...byDay(parseReadings(CSV)).keys()], ["2026-03-01", "2026-03-02"]);\n});\n',
       ),
-      edit("README.md", ["Columns of the CSV file", "With `--json` it prints one JSON object per line.\n\nColumns of the CSV file"], ["when a sensor was down.", "when a sensor was down;\nsuch hours are left out of the report."]),
+      edit(
+        "README.md",
+        ["Columns of the CSV file", "With `--json` it prints one JSON object per line.\n\nColumns of the CSV file"],
+        ["when a sensor was down.", "when a sensor was down;\nsuch hours are left out of the report."],
+      ),
       edit("package.json", ['"0.3.0"', '"0.4.0"']),
     ],
   };
@@ -108,7 +154,9 @@ export default async function record() {
   try {
     await work.user(REQUEST, [...turns()]);
     const [text] = Object.values(await work.finish());
-    return { "one-long-turn.jsonl": { text, about: "One request and thirty-five model turns: every cut splits the turn." } };
+    return {
+      "one-long-turn.jsonl": { text, about: "One request and thirty-five model turns: every cut splits the turn." },
+    };
   } catch (error) {
     await work.discard();
     throw error;

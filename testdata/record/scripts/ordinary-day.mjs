@@ -82,7 +82,12 @@ export default async function record() {
           "Jana is right. The report shows -12.8 for that day, and the correct formula gives below -19 for -8.3 °C and 40 km/h. " +
           "The tests miss it because they only check the two cases in which the formula is not used at all.\n\n" +
           "Here is the failing test you asked for, before any fix; its values are those of the reference table in `docs/units.md`.",
-        calls: [edit("test/units.test.js", ["assert.equal(windChill(-5, 3), -5);\n});\n", `assert.equal(windChill(-5, 3), -5);\n});\n${WIND_CHILL_TEST}`])],
+        calls: [
+          edit("test/units.test.js", [
+            "assert.equal(windChill(-5, 3), -5);\n});\n",
+            `assert.equal(windChill(-5, 3), -5);\n});\n${WIND_CHILL_TEST}`,
+          ]),
+        ],
       },
       { calls: [bash("node --test test/units.test.js")] },
       {
@@ -96,10 +101,7 @@ export default async function record() {
     await day.user("Yes, go ahead. And tell me whether any other caller of windChill depends on the wrong value.", [
       {
         say: "I'll fix the one term and look for callers at the same time.",
-        calls: [
-          edit("src/units.js", ["0.3965 * v;", "0.3965 * celsius * v;"]),
-          bash("grep -rn 'windChill' src test"),
-        ],
+        calls: [edit("src/units.js", ["0.3965 * v;", "0.3965 * celsius * v;"]), bash("grep -rn 'windChill' src test")],
       },
       { calls: [bash("node --test"), bash("node src/cli.js report data/march.csv --station Brocken")] },
       {
@@ -130,7 +132,7 @@ export default async function record() {
             "Number('') is 0. So an empty cell counts as 0 °C, which makes max 0.0 on the Zugspitze where it is about -9. " +
             "README says a cell may be empty when a sensor was down. Also CRLF: trim().split('\\n') leaves \\r in the last cell and header.",
           say:
-            "The maximum of 0.0 on several days is not weather. When the sensor was down the cell is empty, and `Number(\"\")` is `0`, " +
+            'The maximum of 0.0 on several days is not weather. When the sensor was down the cell is empty, and `Number("")` is `0`, ' +
             "so a missing temperature is counted as zero degrees. The README says that cells may be empty, so this is a fault in the reader. " +
             "While reading it I saw a second one: with Windows line ends the last column would be called `rain\\r`. Tests first again:",
           calls: [write("test/readings.test.js", READINGS_TEST)],
@@ -151,7 +153,7 @@ export default async function record() {
         calls: [
           edit(
             "src/readings.js",
-            ["csv.trim().split(\"\\n\")", "csv.trim().split(/\\r?\\n/)"],
+            ['csv.trim().split("\\n")', "csv.trim().split(/\\r?\\n/)"],
             [
               "for (const name of NUMBERS) reading[name] = Number(reading[name]);",
               "for (const name of NUMBERS) reading[name] = reading[name] ? Number(reading[name]) : undefined;",
@@ -171,13 +173,22 @@ export default async function record() {
             ],
             ["min: Math.min(...temperatures),", "min: least(temperatures),"],
             ["max: Math.max(...temperatures),", "max: greatest(temperatures),"],
-            ["rain: ofDay.reduce((sum, r) => sum + r.rain, 0),", "rain: known(ofDay.map((r) => r.rain)).reduce((sum, mm) => sum + mm, 0),"],
-            ["chill: Math.min(...ofDay.map((r) => windChill(r.temperature, r.wind))),", "chill: least(measured.map((r) => windChill(r.temperature, r.wind))),"],
+            [
+              "rain: ofDay.reduce((sum, r) => sum + r.rain, 0),",
+              "rain: known(ofDay.map((r) => r.rain)).reduce((sum, mm) => sum + mm, 0),",
+            ],
+            [
+              "chill: Math.min(...ofDay.map((r) => windChill(r.temperature, r.wind))),",
+              "chill: least(measured.map((r) => windChill(r.temperature, r.wind))),",
+            ],
             [
               "const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;",
               "const known = (values) => values.filter((value) => value !== undefined);\nconst least = (numbers) => (numbers.length > 0 ? Math.min(...numbers) : undefined);\nconst greatest = (numbers) => (numbers.length > 0 ? Math.max(...numbers) : undefined);\nconst mean = (numbers) => (numbers.length > 0 ? numbers.reduce((sum, n) => sum + n, 0) / numbers.length : undefined);",
             ],
-            ["const cell = (value) => value.toFixed(1).padStart(7);", "const cell = (value) => (value === undefined ? \"-\" : value.toFixed(1)).padStart(7);"],
+            [
+              "const cell = (value) => value.toFixed(1).padStart(7);",
+              'const cell = (value) => (value === undefined ? "-" : value.toFixed(1)).padStart(7);',
+            ],
           ),
         ],
       },
@@ -200,71 +211,92 @@ export default async function record() {
     ]);
 
     await day.pause("1h");
-    await day.user("I agree. Also: add `--units imperial` please. Metric stays the default, and round only when printing (see AGENTS.md).", [
-      {
-        say: "I'll look at the command line and at the conversions we already have before I add anything.",
-        calls: [read("src/cli.js"), read("AGENTS.md"), bash("git status --short && git diff src/report.js")],
-      },
-      {
-        think: "Conversions exist: toFahrenheit, toMilesPerHour, toInches. Convert rows, then render. An unknown unit must be an error.",
-        say:
-          "`toFahrenheit` and `toInches` exist. I'll convert the finished rows, so that nothing is rounded or converted before the arithmetic is done.",
-        calls: [
-          edit(
-            "src/report.js",
-            [
-              "const cell = (value)",
-              "const convert = (value, by) => (value === undefined ? undefined : by(value));\n\n/** The same rows in °F and inches. */\nexport function toImperial(rows) {\n  return rows.map((row) => ({\n    ...row,\n    min: convert(row.min, toFahrenheit),\n    mean: convert(row.mean, toFahrenheit),\n    max: convert(row.max, toFahrenheit),\n    rain: convert(row.rain, toInches),\n    chill: convert(row.chill, toFahrenheit),\n  }));\n}\n\nconst cell = (value)",
-            ],
-            ['import { windChill } from "./units.js";', 'import { toFahrenheit, toInches, windChill } from "./units.js";'],
-          ),
-          edit(
-            "src/cli.js",
-            ['import { dailyRows, renderReport } from "./report.js";', 'import { dailyRows, renderReport, toImperial } from "./report.js";'],
-            ['console.error("usage: weather report FILE [--station NAME]");', 'console.error("usage: weather report FILE [--station NAME] [--units metric|imperial]");'],
-            [
-              'const at = options.indexOf("--station");\nconst station = at >= 0 ? options[at + 1] : undefined;',
-              'const option = (name) => (options.includes(name) ? options[options.indexOf(name) + 1] : undefined);\nconst station = option("--station");\nconst units = option("--units") ?? "metric";\nif (!["metric", "imperial"].includes(units)) {\n  console.error(`weather: unknown units: ${units} (metric or imperial)`);\n  process.exit(2);\n}',
-            ],
-            ["console.log(renderReport(dailyRows(wanted)));", 'const rows = dailyRows(wanted);\nconsole.log(renderReport(units === "imperial" ? toImperial(rows) : rows));'],
-          ),
-        ],
-      },
-      {
-        calls: [
-          bash("node src/cli.js report data/march.csv --station Brocken --units imperial"),
-          bash("node src/cli.js report data/march.csv --units kelvin; echo \"exit $?\""),
-          bash("node src/cli.js report data/march.csv --units"),
-        ],
-      },
-      {
-        think: "`--units` without a value gives options[index+1] undefined -> metric. Acceptable? It should be an error. Fix.",
-        say:
-          "`imperial` works and `kelvin` is refused with exit status 2. One thing I don't like: `--units` without a value silently means metric. I'll make that an error too, and add the two tests.",
-        calls: [
-          edit("src/cli.js", [
-            'const option = (name) => (options.includes(name) ? options[options.indexOf(name) + 1] : undefined);',
-            'function option(name) {\n  if (!options.includes(name)) return undefined;\n  const value = options[options.indexOf(name) + 1];\n  if (value !== undefined) return value;\n  console.error(`weather: ${name} needs a value`);\n  process.exit(2);\n}',
-          ]),
-          edit("test/report.test.js", [
-            'test("the table is aligned"',
-            'test("a day without a temperature stays, with dashes", () => {\n  const rows = dailyRows(parseReadings("time,station,temperature,wind,rain\\n2026-03-01T00:00:00Z,Harz,,12,0.2\\n"));\n  assert.equal(rows.length, 1);\n  assert.match(renderReport(rows), /Harz +2026-03-01 +- +- +- +0\\.2 +-$/m);\n});\n\ntest("imperial units", () => {\n  const [row] = toImperial(dailyRows(parseReadings(CSV)));\n  assert.equal(row.min, 32.9);\n});\n\ntest("the table is aligned"',
-          ], ["import { dailyRows, renderReport } from", "import { dailyRows, renderReport, toImperial } from"]),
-        ],
-      },
-      { calls: [bash("node --test")] },
-      {
-        say:
-          "Everything passes (10 tests). `--units metric|imperial` is in, metric is the default, and an unknown or missing value is an error. " +
-          "The CSV format and the dependencies are as they were.",
-      },
-    ]);
+    await day.user(
+      "I agree. Also: add `--units imperial` please. Metric stays the default, and round only when printing (see AGENTS.md).",
+      [
+        {
+          say: "I'll look at the command line and at the conversions we already have before I add anything.",
+          calls: [read("src/cli.js"), read("AGENTS.md"), bash("git status --short && git diff src/report.js")],
+        },
+        {
+          think:
+            "Conversions exist: toFahrenheit, toMilesPerHour, toInches. Convert rows, then render. An unknown unit must be an error.",
+          say: "`toFahrenheit` and `toInches` exist. I'll convert the finished rows, so that nothing is rounded or converted before the arithmetic is done.",
+          calls: [
+            edit(
+              "src/report.js",
+              [
+                "const cell = (value)",
+                "const convert = (value, by) => (value === undefined ? undefined : by(value));\n\n/** The same rows in °F and inches. */\nexport function toImperial(rows) {\n  return rows.map((row) => ({\n    ...row,\n    min: convert(row.min, toFahrenheit),\n    mean: convert(row.mean, toFahrenheit),\n    max: convert(row.max, toFahrenheit),\n    rain: convert(row.rain, toInches),\n    chill: convert(row.chill, toFahrenheit),\n  }));\n}\n\nconst cell = (value)",
+              ],
+              [
+                'import { windChill } from "./units.js";',
+                'import { toFahrenheit, toInches, windChill } from "./units.js";',
+              ],
+            ),
+            edit(
+              "src/cli.js",
+              [
+                'import { dailyRows, renderReport } from "./report.js";',
+                'import { dailyRows, renderReport, toImperial } from "./report.js";',
+              ],
+              [
+                'console.error("usage: weather report FILE [--station NAME]");',
+                'console.error("usage: weather report FILE [--station NAME] [--units metric|imperial]");',
+              ],
+              [
+                'const at = options.indexOf("--station");\nconst station = at >= 0 ? options[at + 1] : undefined;',
+                'const option = (name) => (options.includes(name) ? options[options.indexOf(name) + 1] : undefined);\nconst station = option("--station");\nconst units = option("--units") ?? "metric";\nif (!["metric", "imperial"].includes(units)) {\n  console.error(`weather: unknown units: ${units} (metric or imperial)`);\n  process.exit(2);\n}',
+              ],
+              [
+                "console.log(renderReport(dailyRows(wanted)));",
+                'const rows = dailyRows(wanted);\nconsole.log(renderReport(units === "imperial" ? toImperial(rows) : rows));',
+              ],
+            ),
+          ],
+        },
+        {
+          calls: [
+            bash("node src/cli.js report data/march.csv --station Brocken --units imperial"),
+            bash('node src/cli.js report data/march.csv --units kelvin; echo "exit $?"'),
+            bash("node src/cli.js report data/march.csv --units"),
+          ],
+        },
+        {
+          think:
+            "`--units` without a value gives options[index+1] undefined -> metric. Acceptable? It should be an error. Fix.",
+          say: "`imperial` works and `kelvin` is refused with exit status 2. One thing I don't like: `--units` without a value silently means metric. I'll make that an error too, and add the two tests.",
+          calls: [
+            edit("src/cli.js", [
+              "const option = (name) => (options.includes(name) ? options[options.indexOf(name) + 1] : undefined);",
+              "function option(name) {\n  if (!options.includes(name)) return undefined;\n  const value = options[options.indexOf(name) + 1];\n  if (value !== undefined) return value;\n  console.error(`weather: ${name} needs a value`);\n  process.exit(2);\n}",
+            ]),
+            edit(
+              "test/report.test.js",
+              [
+                'test("the table is aligned"',
+                'test("a day without a temperature stays, with dashes", () => {\n  const rows = dailyRows(parseReadings("time,station,temperature,wind,rain\\n2026-03-01T00:00:00Z,Harz,,12,0.2\\n"));\n  assert.equal(rows.length, 1);\n  assert.match(renderReport(rows), /Harz +2026-03-01 +- +- +- +0\\.2 +-$/m);\n});\n\ntest("imperial units", () => {\n  const [row] = toImperial(dailyRows(parseReadings(CSV)));\n  assert.equal(row.min, 32.9);\n});\n\ntest("the table is aligned"',
+              ],
+              ["import { dailyRows, renderReport } from", "import { dailyRows, renderReport, toImperial } from"],
+            ),
+          ],
+        },
+        { calls: [bash("node --test")] },
+        {
+          say:
+            "Everything passes (10 tests). `--units metric|imperial` is in, metric is the default, and an unknown or missing value is an error. " +
+            "The CSV format and the dependencies are as they were.",
+        },
+      ],
+    );
 
     await day.pause("6m");
     await day.user("Thanks. Commit, then draft two sentences for Jana.", [
       {
         calls: [
-          bash("git add -A && git commit -qm 'Missing values print a dash; add --units imperial' && git log --oneline && git status --short"),
+          bash(
+            "git add -A && git commit -qm 'Missing values print a dash; add --units imperial' && git log --oneline && git status --short",
+          ),
         ],
       },
       {
@@ -275,7 +307,13 @@ export default async function record() {
       },
     ]);
     const [text] = Object.values(await day.finish());
-    return { "ordinary-day.jsonl": { text, about: "A day of work without a compaction: reads, edits, failing and passing tests, a command of the user's own." } };
+    return {
+      "ordinary-day.jsonl": {
+        text,
+        about:
+          "A day of work without a compaction: reads, edits, failing and passing tests, a command of the user's own.",
+      },
+    };
   } catch (error) {
     await day.discard();
     throw error;

@@ -96,7 +96,11 @@ export default async function record() {
       {
         think: "Save the sample exactly as pasted, then reproduce.",
         say: "I'll save the sample as it is and look at what the reader makes of it.",
-        calls: [write("data/road.csv", ROAD), bash("node src/cli.js report data/road.csv; head -3 data/march.csv"), read("src/readings.js")],
+        calls: [
+          write("data/road.csv", ROAD),
+          bash("node src/cli.js report data/road.csv; head -3 data/march.csv"),
+          read("src/readings.js"),
+        ],
       },
       {
         think: "The first call may have run before the write. Anyway: separator is ',', so names is a single column.",
@@ -106,7 +110,10 @@ export default async function record() {
         calls: [
           edit(
             "src/readings.js",
-            ['const names = head.split(",");', 'const separator = head.includes(";") ? ";" : ",";\n  const names = head.split(separator);'],
+            [
+              'const names = head.split(",");',
+              'const separator = head.includes(";") ? ";" : ",";\n  const names = head.split(separator);',
+            ],
             ['const cells = line.split(",");', "const cells = line.split(separator);"],
           ),
           bash("node src/cli.js report data/road.csv"),
@@ -144,46 +151,56 @@ export default async function record() {
     await work.pause("5m");
 
     work.summariserSays({ history: SECOND_SUMMARY, splitTurn: SPLIT_TURN });
-    await work.user("Write tests for both, then start on a monthly summary: `weather month FILE`, one row per station.", [
-      {
-        say: "Tests for the separator and the decimal comma:",
-        calls: [
-          write(
-            "test/readings.test.js",
-            'import assert from "node:assert/strict";\nimport test from "node:test";\nimport { parseReadings } from "../src/readings.js";\n\ntest("semicolons and decimal commas", () => {\n  const [reading] = parseReadings("time;station;temperature;wind;rain\\n2026-03-01T00:00:00Z;A7 Brücke;-1,5;12;0,2\\n");\n  assert.equal(reading.temperature, -1.5);\n  assert.equal(reading.rain, 0.2);\n});\n\ntest("commas as before", () => {\n  const [reading] = parseReadings("time,station,temperature,wind,rain\\n2026-03-01T00:00:00Z,Harz,-1.5,12,0.2\\n");\n  assert.equal(reading.temperature, -1.5);\n});\n',
-          ),
-          bash("node --test"),
-        ],
-      },
-      {
-        think: "Now the month. Look at the report and at the whole data file to see what a month looks like.",
-        say: "Both pass. For the month I need to see how `dailyRows` groups, and what a full file looks like.",
-        calls: [read("src/report.js"), bash("node src/cli.js report data/march.csv"), read("data/march.csv")],
-      },
-      {
-        say:
-          "A month is the mean of the daily means, as the road office computes it, the least minimum and the greatest maximum. I'll build it on `dailyRows`:",
-        calls: [
-          edit("src/report.js", [
-            "const cell = (value)",
-            "/** One row per station: extremes of the days, mean of the daily means. */\nexport function monthlyRows(readings) {\n  const rows = [];\n  for (const [station, days] of byStation(dailyRows(readings))) {\n    rows.push({\n      station,\n      day: days[0].day.slice(0, 7).padEnd(10),\n      min: Math.min(...days.map((d) => d.min)),\n      mean: mean(days.map((d) => d.mean)),\n      max: Math.max(...days.map((d) => d.max)),\n      rain: days.reduce((sum, d) => sum + d.rain, 0),\n      chill: Math.min(...days.map((d) => d.chill)),\n    });\n  }\n  return rows;\n}\n\nconst cell = (value)",
-          ]),
-          edit(
-            "src/cli.js",
-            ['import { dailyRows, renderReport } from', 'import { dailyRows, monthlyRows, renderReport } from'],
-            ['if (command !== "report" || !file) {', 'const commands = { report: dailyRows, month: monthlyRows };\nif (!Object.hasOwn(commands, command) || !file) {'],
-            ["console.log(renderReport(dailyRows(wanted)));", "console.log(renderReport(commands[command](wanted)));"],
-            ["usage: weather report FILE", "usage: weather report|month FILE"],
-          ),
-        ],
-      },
-      { calls: [bash("node src/cli.js month data/march.csv"), bash("node --test")] },
-      { say: "`weather month` prints one row per station; all 7 tests pass." },
-    ]);
+    await work.user(
+      "Write tests for both, then start on a monthly summary: `weather month FILE`, one row per station.",
+      [
+        {
+          say: "Tests for the separator and the decimal comma:",
+          calls: [
+            write(
+              "test/readings.test.js",
+              'import assert from "node:assert/strict";\nimport test from "node:test";\nimport { parseReadings } from "../src/readings.js";\n\ntest("semicolons and decimal commas", () => {\n  const [reading] = parseReadings("time;station;temperature;wind;rain\\n2026-03-01T00:00:00Z;A7 Brücke;-1,5;12;0,2\\n");\n  assert.equal(reading.temperature, -1.5);\n  assert.equal(reading.rain, 0.2);\n});\n\ntest("commas as before", () => {\n  const [reading] = parseReadings("time,station,temperature,wind,rain\\n2026-03-01T00:00:00Z,Harz,-1.5,12,0.2\\n");\n  assert.equal(reading.temperature, -1.5);\n});\n',
+            ),
+            bash("node --test"),
+          ],
+        },
+        {
+          think: "Now the month. Look at the report and at the whole data file to see what a month looks like.",
+          say: "Both pass. For the month I need to see how `dailyRows` groups, and what a full file looks like.",
+          calls: [read("src/report.js"), bash("node src/cli.js report data/march.csv"), read("data/march.csv")],
+        },
+        {
+          say: "A month is the mean of the daily means, as the road office computes it, the least minimum and the greatest maximum. I'll build it on `dailyRows`:",
+          calls: [
+            edit("src/report.js", [
+              "const cell = (value)",
+              "/** One row per station: extremes of the days, mean of the daily means. */\nexport function monthlyRows(readings) {\n  const rows = [];\n  for (const [station, days] of byStation(dailyRows(readings))) {\n    rows.push({\n      station,\n      day: days[0].day.slice(0, 7).padEnd(10),\n      min: Math.min(...days.map((d) => d.min)),\n      mean: mean(days.map((d) => d.mean)),\n      max: Math.max(...days.map((d) => d.max)),\n      rain: days.reduce((sum, d) => sum + d.rain, 0),\n      chill: Math.min(...days.map((d) => d.chill)),\n    });\n  }\n  return rows;\n}\n\nconst cell = (value)",
+            ]),
+            edit(
+              "src/cli.js",
+              ["import { dailyRows, renderReport } from", "import { dailyRows, monthlyRows, renderReport } from"],
+              [
+                'if (command !== "report" || !file) {',
+                "const commands = { report: dailyRows, month: monthlyRows };\nif (!Object.hasOwn(commands, command) || !file) {",
+              ],
+              [
+                "console.log(renderReport(dailyRows(wanted)));",
+                "console.log(renderReport(commands[command](wanted)));",
+              ],
+              ["usage: weather report FILE", "usage: weather report|month FILE"],
+            ),
+          ],
+        },
+        { calls: [bash("node src/cli.js month data/march.csv"), bash("node --test")] },
+        { say: "`weather month` prints one row per station; all 7 tests pass." },
+      ],
+    );
 
     await work.pause("12m");
     await work.user("Looks right. What is left?", [
-      { say: "Nothing of what you asked for. The empty cell that counts as 0 °C is still there; I would fix it next, if you want." },
+      {
+        say: "Nothing of what you asked for. The empty cell that counts as 0 °C is still there; I would fix it next, if you want.",
+      },
     ]);
     const [text] = Object.values(await work.finish());
     return {

@@ -75,7 +75,8 @@ export class Conversation {
     const failed = () => this.pi.events.filter((event) => event.type === "extension_error").length;
     const before = failed();
     await this.pi.prompt(`/helper ${words}`);
-    if (failed() > before) throw new Error(JSON.stringify(this.pi.events.findLast((e) => e.type === "extension_error")));
+    if (failed() > before)
+      throw new Error(JSON.stringify(this.pi.events.findLast((e) => e.type === "extension_error")));
   }
 
   /** /compact, with words if there are any. Gives Pi's result. */

@@ -26,8 +26,7 @@ if (!process.env.PI_CLI && !existsSync(join(PI_PACKAGE, "package.json"))) {
 }
 
 export const PI_CLI =
-  process.env.PI_CLI ??
-  join(PI_PACKAGE, JSON.parse(readFileSync(join(PI_PACKAGE, "package.json"), "utf8")).bin.pi);
+  process.env.PI_CLI ?? join(PI_PACKAGE, JSON.parse(readFileSync(join(PI_PACKAGE, "package.json"), "utf8")).bin.pi);
 const BUNDLED_NODE = join(PI_ROOT, ".bin", "node");
 export const NODE_BIN = process.env.PI_NODE ?? (existsSync(BUNDLED_NODE) ? BUNDLED_NODE : process.execPath);
 
@@ -232,7 +231,10 @@ export function startPiRpc(ws, { extensions = [], args = [], env = {}, timeoutMs
 
   const explain = (what) => () =>
     `Pi did not answer within ${timeoutMs} ms: ${what}; last events: ` +
-    `${events.slice(-8).map((event) => event.type).join(" ")}; stderr: ${stderr.slice(-1500)}`;
+    `${events
+      .slice(-8)
+      .map((event) => event.type)
+      .join(" ")}; stderr: ${stderr.slice(-1500)}`;
 
   function send(command) {
     sent += 1;
@@ -270,7 +272,11 @@ export function startPiRpc(ws, { extensions = [], args = [], env = {}, timeoutMs
 }
 
 /** Runs `pi -p` once. `mode` is "text" or "json". */
-export function runPiPrint(ws, message, { extensions = [], args = [], env = {}, mode = "text", timeoutMs = 30000 } = {}) {
+export function runPiPrint(
+  ws,
+  message,
+  { extensions = [], args = [], env = {}, mode = "text", timeoutMs = 30000 } = {},
+) {
   return new Promise((resolve) => {
     const child = spawn(NODE_BIN, [...piArguments(["-p", "--mode", mode], { extensions, args }), message], {
       cwd: ws.cwd,

@@ -9,15 +9,16 @@
 //   /helper compactions MODE [N]     answer the next N (default 1) compactions:
 //                                      answer       with a summary of its own
 //                                      retain-none  the same, keeping no entry at all
+//                                      keep-all     the same, keeping everything from the first message on
 //                                      empty        with {}, which erases earlier answers
 //   /helper later DURATION           let the recording clock jump ahead (record/clock.mjs)
 //
 // omit and replace take effect at the end of the next turn: Pi takes context
 // edits only there.
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, SessionBeforeCompactEvent, SessionEntry } from "@earendil-works/pi-coding-agent";
 
 type Edit = { type: "context_edit"; targetId: string; replacement: null | { content: string } };
-type Answer = "answer" | "retain-none" | "empty";
+type Answer = "answer" | "retain-none" | "keep-all" | "empty";
 
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -77,6 +78,14 @@ export default function helper(pi: ExtensionAPI) {
     return { entries };
   });
 
+  function firstKept({ preparation, branchEntries }: SessionBeforeCompactEvent): string {
+    // Pi's type asks for a string; null is how an extension says "keep nothing".
+    if (answer === "retain-none") return null as unknown as string;
+    if (answer === "answer") return preparation.firstKeptEntryId;
+    const isUser = (entry: SessionEntry) => entry.type === "message" && entry.message.role === "user";
+    return branchEntries.find(isUser)!.id;
+  }
+
   pi.on("session_before_compact", async (event) => {
     if (answersLeft === 0) return undefined;
     answersLeft -= 1;
@@ -85,8 +94,7 @@ export default function helper(pi: ExtensionAPI) {
     return {
       compaction: {
         summary: `Summary ${answersGiven} by another extension.`,
-        // Pi's type asks for a string; null is how an extension says "keep nothing".
-        firstKeptEntryId: (answer === "retain-none" ? null : event.preparation.firstKeptEntryId) as string,
+        firstKeptEntryId: firstKept(event),
         tokensBefore: event.preparation.tokensBefore,
         details: { by: "helper" },
       },

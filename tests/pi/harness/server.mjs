@@ -38,7 +38,11 @@ export function textOf(content) {
 }
 
 const isSystem = (message) => message.role === "system" || message.role === "developer";
-const systemText = (body) => (body.messages ?? []).filter(isSystem).map((m) => textOf(m.content)).join("\n");
+const systemText = (body) =>
+  (body.messages ?? [])
+    .filter(isSystem)
+    .map((m) => textOf(m.content))
+    .join("\n");
 
 function lastUserText(body) {
   const users = (body.messages ?? []).filter((message) => message.role === "user");
@@ -73,8 +77,7 @@ function renderStep(step, { n, body, raw }) {
     type: "function",
     function: {
       name: call.name,
-      arguments:
-        typeof call.arguments === "string" ? fill(call.arguments) : fill(JSON.stringify(call.arguments ?? {})),
+      arguments: typeof call.arguments === "string" ? fill(call.arguments) : fill(JSON.stringify(call.arguments ?? {})),
     },
   }));
   const promptTokens = step.usage?.prompt_tokens ?? Math.ceil(raw.length / 4);
