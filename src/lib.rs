@@ -1,7 +1,7 @@
 //! Compaction without a model for the Pi coding agent.
 //!
 //! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`] ·
-//! [`verbatim`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`json`], [`error`].
+//! [`verbatim`], [`recovery`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`json`], [`error`].
 
 pub mod cli;
 pub mod error;
@@ -9,6 +9,7 @@ pub mod hook;
 pub mod json;
 pub mod manifest;
 pub mod protocol;
+pub mod recovery;
 pub mod session;
 pub mod settings;
 pub mod status;

@@ -1,5 +1,7 @@
 //! Counting, clipping and escaping text. Lengths are Unicode scalar values unless a name says otherwise.
 
+use std::borrow::Cow;
+
 /// Cuts after `limit` characters and marks the cut with one ellipsis. Never cuts inside an escape
 /// sequence of a JSON text (`\u00e9`, `\n`): half an escape would read as something else.
 pub fn clip_json(text: &str, limit: usize) -> String {
@@ -45,6 +47,32 @@ pub fn escape_metadata(text: &str) -> String {
     out
 }
 
+/// Text as a page shows it: terminal controls and other invisible characters as escapes, lines
+/// without the carriage return of their line end.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| {
+        c == '\n'
+            || c == '\t'
+            || !(c.is_control()
+                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek().is_none_or(|next| *next == '\n') => {}
+            '\r' => out.push_str("\\r"),
+            c if plain(c) => out.push(c),
+            c if (c as u32) < 0x100 => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push_str(&format!("\\u{:04x}", c as u32)),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// [`escape_metadata`] for a value between double quotes.
 pub fn escape_attribute(text: &str) -> String {
     escape_metadata(&text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -68,7 +96,7 @@ pub fn quarter_tokens(text: &str) -> u64 {
 }
 
 /// Scripts of which a tokenizer rarely joins two characters, by Unicode block.
-fn is_wide(c: char) -> bool {
+pub fn is_wide(c: char) -> bool {
     matches!(c as u32,
         0x1100..=0x11FF | 0x2600..=0x27BF | 0x2E80..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF
         | 0xF900..=0xFAFF | 0xFE30..=0xFE4F | 0xFF00..=0xFFEF | 0x1F000..=0x1FAFF | 0x20000..=0x3FFFF)
@@ -129,6 +157,14 @@ mod tests {
             "a\\nb\\u003c/read-files\\u003e\\u001b[0m\\u2028"
         );
         assert_eq!(escape_attribute("say \"hi\"\\"), "say \\\"hi\\\"\\\\");
+    }
+
+    #[test]
+    fn what_is_invisible_is_shown() {
+        assert_eq!(visible("a\r\nb\r"), "a\nb");
+        assert_eq!(visible("50%\r100%\u{1b}[2K\u{0}"), "50%\\r100%\\x1b[2K\\x00");
+        assert_eq!(visible("x\u{2028}y\u{202e}z"), "x\\u2028y\\u202ez");
+        assert!(matches!(visible("tab\tnew\nline 😀"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub enum Body {
         custom_type: String,
         data: Option<String>,
     },
+    /// The line begins like an entry and is no JSON (only with [`super::Reading::Recover`]).
+    Damaged,
     Other,
 }
 

@@ -41,7 +41,11 @@ fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
             let sections: u64 = sections.iter().map(|(_, text)| text_len(text)).sum();
             content(blocks) + sections + text_len(tools)
         }
-        Body::ContextEdit(_) | Body::Label { .. } | Body::State { .. } | Body::Other => 0,
+        Body::ContextEdit(_)
+        | Body::Label { .. }
+        | Body::State { .. }
+        | Body::Damaged
+        | Body::Other => 0,
     }
 }
 

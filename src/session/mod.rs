@@ -14,6 +14,7 @@ pub mod projection;
 mod scan;
 mod source;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -41,6 +42,7 @@ const RESULT_EDGE: u64 = 4096;
 pub struct Session<'a> {
     source: Source<'a>,
     index: Index,
+    reading: Reading,
     /// For the inline form, the header is what the envelope says.
     pub header: Header,
     /// Labels of an inline session; they win over label entries.
@@ -86,6 +88,7 @@ impl<'a> Session<'a> {
         Ok(Session {
             source,
             index,
+            reading,
             header,
             given_labels: None,
             malformed_lines: findings.malformed_lines,
@@ -115,6 +118,7 @@ impl<'a> Session<'a> {
         Ok(Session {
             source: Source::Memory(bytes),
             index,
+            reading,
             header,
             given_labels: Some(labels),
             malformed_lines: findings.malformed_lines,
@@ -177,21 +181,37 @@ impl<'a> Session<'a> {
         {
             return Ok(result);
         }
-        let decoded = match &self.source {
+        let line = self.line(place)?;
+        if let Some(decoded) = Entry::decode(&line, detail) {
+            return Ok(decoded);
+        }
+        let id = self.id(entry);
+        let is_here = head::quick(&line, &line).is_some_and(|head| head.id == id);
+        match self.reading {
+            Reading::Recover if is_here => Ok(Entry { timestamp: None, body: Body::Damaged }),
+            // The host has the entry in memory.
+            Reading::AsPi if is_here => {
+                Err(Error::SessionStale(format!("entry {id} is damaged in the file")))
+            }
+            _ => Err(Error::SessionChanged(format!("entry {id} is no longer where it was"))),
+        }
+    }
+
+    /// The bytes of one line; in memory they are not copied.
+    fn line(&self, place: Place) -> Result<Cow<'_, [u8]>> {
+        let len = usize::try_from(place.len).unwrap_or(usize::MAX);
+        match &self.source {
             Source::Memory(bytes) => {
                 let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
-                let len = usize::try_from(place.len).unwrap_or(usize::MAX);
-                bytes.get(start..start.saturating_add(len)).and_then(|l| Entry::decode(l, detail))
+                let line = bytes.get(start..start.saturating_add(len)).unwrap_or_default();
+                Ok(Cow::Borrowed(line))
             }
             Source::File { .. } => {
-                let mut line = vec![0u8; usize::try_from(place.len).unwrap_or(usize::MAX)];
+                let mut line = vec![0u8; len];
                 self.source.read_at(place.offset, &mut line)?;
-                Entry::decode(&line, detail)
+                Ok(Cow::Owned(line))
             }
-        };
-        decoded.ok_or_else(|| {
-            Error::SessionChanged(format!("entry {} is no longer where it was", self.id(entry)))
-        })
+        }
     }
 
     /// A large tool result without its output: the call's id and name stand in its first bytes, the

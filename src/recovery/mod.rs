@@ -1,0 +1,126 @@
+//! Finding again what left the context: the raw branch as readable entries, listed, searched,
+//! shown. Nothing is written to disk; each call reads the session anew.
+
+mod arguments;
+mod grep;
+mod list;
+mod page;
+mod rank;
+mod show;
+pub mod transcript;
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::session::Branch;
+use crate::text::counted;
+pub use arguments::{BadArguments, Query};
+pub use transcript::{Scope, SectionKind, Transcript};
+
+/// The tools, by the name a model calls them.
+pub const LIST: &str = "context_list_entries";
+pub const GREP: &str = "context_grep";
+pub const SHOW: &str = "context_show_entry";
+pub const LOOKUP: &str = "context_lookup";
+pub const TOOLS: [&str; 4] = [LIST, GREP, SHOW, LOOKUP];
+
+/// Characters of a page of a listing or a search, and of shown entries.
+pub const SEARCH_PAGE: usize = 12_000;
+pub const ENTRY_PAGE: usize = 24_000;
+
+/// What one search tool answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub text: String,
+    /// Something was found; the command line's exit status.
+    pub found: bool,
+    /// The parameters of the next page.
+    pub next: Option<Value>,
+    pub page: usize,
+    pub pages: usize,
+}
+
+/// Answers one call of `context_list_entries`, `context_grep` or `context_show_entry`.
+///
+/// Errors: the session changed while it was read.
+pub fn answer(
+    branch: &Branch,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Result<std::result::Result<Answer, BadArguments>> {
+    let query = match Query::read(tool, arguments) {
+        Ok(query) => query,
+        Err(bad) => return Ok(Err(bad)),
+    };
+    let transcript = match Transcript::through(branch, query.through_entry()) {
+        Some(transcript) => transcript,
+        None => {
+            let text = "throughEntry names no entry of this branch; leave it out to start again from the newest entry.";
+            return Ok(Err(BadArguments(text.to_owned())));
+        }
+    };
+    Ok(Ok(match &query {
+        Query::List(query) => list::answer(&transcript, query)?,
+        Query::Grep(query) => match &query.search {
+            arguments::Search::Pattern(pattern) => grep::answer(&transcript, query, pattern)?,
+            arguments::Search::Terms(terms) => rank::answer(&transcript, query, terms)?,
+        },
+        Query::Show(query) => show::answer(&transcript, query)?,
+    }))
+}
+
+/// The entries that best fit a question, as one page.
+///
+/// Errors: the session changed while it was read.
+pub fn ranked(branch: &Branch, question: &str, chars: usize) -> Result<Answer> {
+    let query = arguments::GrepQuery::terms(question);
+    match Transcript::through(branch, None) {
+        Some(transcript) => rank::extract(&transcript, &query, question, chars),
+        None => Ok(Answer::nothing("The branch is empty.".to_owned())),
+    }
+}
+
+/// A page with its title, and how to get the next one.
+fn page_of(
+    transcript: &Transcript,
+    title: String,
+    text: String,
+    page: usize,
+    pages: usize,
+    tool: &str,
+) -> Answer {
+    if page > pages {
+        let text =
+            format!("There is no page {page}: the answer has {}.", counted(pages, "page", "pages"));
+        return Answer { text, found: false, next: None, page, pages };
+    }
+    let mut out = title;
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(text.trim_end_matches('\n'));
+    let next =
+        (page < pages).then(|| json!({ "page": page + 1, "throughEntry": transcript.pin() }));
+    if pages > 1 {
+        out.push_str(&format!("\n[page {page} of {pages}"));
+        if let Some(next) = &next {
+            out.push_str(&format!("; next: {tool} with the same parameters and {next}"));
+        }
+        out.push(']');
+    }
+    Answer { text: out, found: true, next, page, pages }
+}
+
+impl Answer {
+    fn nothing(text: String) -> Answer {
+        Answer { text, found: false, next: None, page: 1, pages: 1 }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

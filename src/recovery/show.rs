@@ -1,0 +1,37 @@
+//! `context_show_entry`: entries whole, in the order they were asked for.
+
+use super::arguments::ShowQuery;
+use super::page::Pager;
+use super::transcript::Transcript;
+use super::{Answer, ENTRY_PAGE, SHOW};
+use crate::error::Result;
+use crate::text::visible;
+
+pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
+    let mut pager = Pager::new(ENTRY_PAGE, query.paging.page);
+    let mut missing = Vec::new();
+    for id in &query.ids {
+        match transcript.entry(id)? {
+            None => missing.push(visible(id).replace('\n', "\\n")),
+            Some(entry) => {
+                let header = entry.header();
+                let body = entry.body();
+                let body = if entry.sections.is_empty() { "(nothing to show)" } else { &body };
+                pager.push(&format!("{header}\n{body}\n"), &format!("({header}, continued)\n"));
+            }
+        }
+    }
+    let nothing = missing.len() == query.ids.len();
+    let note = match missing.as_slice() {
+        [] => String::new(),
+        ids => format!(
+            "No entry {} on this branch. context_list_entries and context_grep name the ids there are.",
+            ids.join(", ")
+        ),
+    };
+    if nothing {
+        return Ok(Answer::nothing(note));
+    }
+    let (text, pages) = pager.finish();
+    Ok(super::page_of(transcript, note, text, query.paging.page, pages, SHOW))
+}
