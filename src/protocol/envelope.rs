@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 #[schemars(title = "pi-stet envelope, protocol 1")]
 pub struct Envelope<'a> {
     /// The protocol version; this is 1.
+    #[schemars(extend("const" = 1))]
     pub protocol: u64,
     /// The event's name: one of Pi's event names, `tool`, or `command`.
     pub event: String,

@@ -8,6 +8,7 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "pi-stet manifest, protocol 1")]
 pub struct Manifest {
+    #[schemars(extend("const" = 1))]
     pub protocol: u64,
     pub name: String,
     pub version: String,

@@ -8,7 +8,15 @@ pub mod reply;
 pub const PROTOCOL: u64 = 1;
 
 /// The types that have a published JSON Schema, by the name `pi-stet schema NAME` takes.
-pub const SCHEMAS: [&str; 3] = ["envelope", "reply", "manifest"];
+/// A payload goes by its event's name.
+pub const SCHEMAS: [&str; 6] = [
+    "envelope",
+    "reply",
+    "manifest",
+    "session_before_compact",
+    "session_compact",
+    "session_compact_failed",
+];
 
 /// The JSON Schema of one of [`SCHEMAS`], as text.
 pub fn schema(name: &str) -> Option<String> {
@@ -16,6 +24,9 @@ pub fn schema(name: &str) -> Option<String> {
         "envelope" => schemars::schema_for!(envelope::Envelope),
         "reply" => schemars::schema_for!(reply::Reply),
         "manifest" => schemars::schema_for!(manifest::Manifest),
+        "session_before_compact" => schemars::schema_for!(envelope::BeforeCompact),
+        "session_compact" => schemars::schema_for!(envelope::Compacted),
+        "session_compact_failed" => schemars::schema_for!(envelope::CompactFailed),
         _ => return None,
     };
     let text = serde_json::to_string_pretty(&schema).ok()?;

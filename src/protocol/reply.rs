@@ -13,6 +13,7 @@ use crate::error::Error;
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "pi-stet reply, protocol 1")]
 pub struct Reply {
+    #[schemars(extend("const" = 1))]
     pub protocol: u64,
     /// What the host does with the event; its form depends on the event.
     #[serde(skip_serializing_if = "Option::is_none")]
