@@ -237,7 +237,7 @@ pub struct Compacted {
     pub will_retry: bool,
     /// We had given a compaction for this one.
     pub answered: bool,
-    /// From our answer's beginning to the saved entry, in milliseconds.
+    /// From the event to our answer in milliseconds, without the time that people took.
     pub elapsed_ms: f64,
 }
 

@@ -9,13 +9,14 @@ pub const PROTOCOL: u64 = 1;
 
 /// The types that have a published JSON Schema, by the name `pi-stet schema NAME` takes.
 /// A payload goes by its event's name.
-pub const SCHEMAS: [&str; 6] = [
+pub const SCHEMAS: [&str; 7] = [
     "envelope",
     "reply",
     "manifest",
     "session_before_compact",
     "session_compact",
     "session_compact_failed",
+    "command",
 ];
 
 /// The JSON Schema of one of [`SCHEMAS`], as text.
@@ -27,6 +28,7 @@ pub fn schema(name: &str) -> Option<String> {
         "session_before_compact" => schemars::schema_for!(envelope::BeforeCompact),
         "session_compact" => schemars::schema_for!(envelope::Compacted),
         "session_compact_failed" => schemars::schema_for!(envelope::CompactFailed),
+        "command" => schemars::schema_for!(envelope::Command),
         _ => return None,
     };
     let text = serde_json::to_string_pretty(&schema).ok()?;
