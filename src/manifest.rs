@@ -1,7 +1,9 @@
 //! What the host registers for this binary.
 
 use crate::protocol::PROTOCOL;
-use crate::protocol::manifest::{Command, Hook, Limits, Manifest};
+use crate::protocol::manifest::{Command, ExecutionMode, Hook, Limits, Manifest, Tool};
+use crate::recovery::{GREP, LIST, LOOKUP, SHOW};
+use serde_json::{Value, json};
 
 /// From start to reply. Pi waits for us, so the bound is hard (see `cli::watchdog`).
 pub const DEADLINE_MS: u64 = 20_000;
@@ -24,7 +26,7 @@ pub fn manifest() -> Manifest {
             hook("session_compact", true),
             hook("session_compact_failed", false),
         ],
-        tools: Vec::new(),
+        tools: tools(),
         commands: vec![
             command(
                 "compaction-method",
@@ -40,6 +42,99 @@ pub fn manifest() -> Manifest {
         ],
         prompt_sections: Vec::new(),
         message_types: Vec::new(),
+    }
+}
+
+/// One completion may take minutes on a local model; each step of ours has its own limit.
+fn tools() -> Vec<Tool> {
+    let tool = |name: &str, label: &str, description: &str, snippet: &str, call_line: &str| Tool {
+        name: name.to_owned(),
+        label: label.to_owned(),
+        description: description.to_owned(),
+        parameters: parameters(name),
+        prompt_snippet: Some(snippet.to_owned()),
+        prompt_guidelines: Vec::new(),
+        execution_mode: None,
+        session: true,
+        timeout_ms: HOST_TIMEOUT_MS,
+        active: true,
+        call_line: Some(call_line.to_owned()),
+    };
+    let mut lookup = tool(
+        LOOKUP,
+        "Context lookup",
+        "Asks the full record of this conversation one question. Compaction takes thinking and tool output out of view, not out of the record: use this for what a command printed word for word, for where an earlier claim came from or why a decision was made, or to see which of two contradicting notes the record supports. A helper model searches and answers with entry ids. Not for the present content of files (read them), for requirements nobody stated (ask), for other sessions or abandoned branches. One lookup until other work is done; context_grep has no such limit.",
+        "Ask this conversation's full record what was seen or decided earlier",
+        "lookup {question}",
+    );
+    lookup.execution_mode = Some(ExecutionMode::Sequential);
+    vec![
+        tool(
+            LIST,
+            "List entries",
+            "Lists the entries of this conversation's branch, oldest first: id, time, kind, first line. Use it to find your way where you have no word to search for.",
+            "List the entries of this conversation with their ids",
+            "list entries {in} {tool} page {page}",
+        ),
+        tool(
+            GREP,
+            "Search record",
+            "Searches everything recorded on this conversation's branch, compacted or not: messages, thinking, tool calls with their arguments, tool output. `pattern` is a regular expression, tried line by line, newest match first; `terms` are words, paths or names instead, and the entries that fit them best come first. Use it to get back an exact error, value or output. It finds what was recorded then; for a file as it is now, read the file.",
+            "Search what was said, called and printed earlier in this conversation",
+            "grep {pattern}{terms}",
+        ),
+        tool(
+            SHOW,
+            "Show entries",
+            "Shows one to eight entries whole, by the ids that labels and search results name: `[ok 9f3c2a1b]` in a checkpoint means that entry 9f3c2a1b holds the output.",
+            "Show an entry of this conversation by its id, complete",
+            "show {ids}",
+        ),
+        lookup,
+    ]
+}
+
+/// The arguments of a tool, as JSON Schema.
+pub fn parameters(tool: &str) -> Value {
+    let page =
+        json!({ "type": "integer", "minimum": 1, "description": "Page of the answer, from 1" });
+    let through = json!({ "type": "string", "description": "Look at the record up to this entry only; keep it while turning pages" });
+    let kinds = json!({
+        "type": "array",
+        "items": { "type": "string", "enum": ["user", "assistant", "thinking", "toolCall", "toolResult", "bash", "custom", "summary"] },
+        "description": "Only these kinds of text; summary and custom also bring in compaction summaries and reminders",
+    });
+    let only_tool =
+        json!({ "type": "string", "description": "Only calls and results of this tool" });
+    let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    match tool {
+        LIST => object(
+            json!({ "in": kinds, "tool": only_tool, "page": page, "throughEntry": through }),
+            json!([]),
+        ),
+        GREP => object(
+            json!({
+                "pattern": { "type": "string", "description": "Regular expression (no look-around); what is none is searched as text" },
+                "terms": { "type": "string", "description": "Words, paths or names to rank by, in place of pattern" },
+                "before": { "type": "integer", "minimum": 0, "description": "Lines before each match (2 where few match)" },
+                "after": { "type": "integer", "minimum": 0, "description": "Lines after each match (6 where few match)" },
+                "maxMatches": { "type": "integer", "minimum": 1, "description": "List at most so many" },
+                "caseSensitive": { "type": "boolean", "description": "Default false" },
+                "in": kinds, "tool": only_tool, "page": page, "throughEntry": through,
+            }),
+            json!([]),
+        ),
+        SHOW => object(
+            json!({
+                "ids": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 8, "description": "Entry ids" },
+                "page": page, "throughEntry": through,
+            }),
+            json!(["ids"]),
+        ),
+        _ => object(
+            json!({ "question": { "type": "string", "description": "What you need to know, with the names, paths and words that belong to it" } }),
+            json!(["question"]),
+        ),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What every handler may ask of an envelope: the session it names, the settings, the time.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,11 +35,36 @@ impl<'e> Call<'e> {
             .map_err(|error| Error::Envelope(format!("payload: {error}")))
     }
 
-    /// Now, ISO 8601.
-    pub fn now(&self) -> String {
+    /// Now, in milliseconds since 1970.
+    pub fn now_ms(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let clock = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-        iso_time(self.envelope.now.unwrap_or(clock)).unwrap_or_default()
+        self.envelope.now.unwrap_or(clock)
+    }
+
+    /// Now, ISO 8601.
+    pub fn now(&self) -> String {
+        iso_time(self.now_ms()).unwrap_or_default()
+    }
+
+    /// One id for all completions of a tool call, in the form of a UUID. It is made from what every
+    /// step has, so that nothing has to be kept for it.
+    pub fn completion_session(&self, tool_call_id: &str) -> String {
+        let session = self.session_field().map_or("", |session| session.id.as_str());
+        let half = |salt: u8| {
+            let mut hasher = DefaultHasher::new();
+            (salt, session, tool_call_id).hash(&mut hasher);
+            hasher.finish()
+        };
+        let (high, low) = (half(0), half(1));
+        format!(
+            "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xfff,
+            0x8000 | (low >> 48) & 0x3fff,
+            low & 0xffff_ffff_ffff
+        )
     }
 
     pub fn cwd(&self) -> &str {
@@ -49,6 +75,11 @@ impl<'e> Call<'e> {
     ///
     /// Errors: there is none, it cannot be read, or the file is not the one the host means.
     pub fn session(&self) -> Result<Session<'e>> {
+        self.session_for(Reading::AsPi)
+    }
+
+    /// The same, read for another purpose than compaction.
+    pub fn session_for(&self, reading: Reading) -> Result<Session<'e>> {
         let field = self
             .session_field()
             .ok_or_else(|| Error::Envelope("this event needs a `session`".into()))?;
@@ -62,9 +93,9 @@ impl<'e> Call<'e> {
                     parent_session: None,
                 },
                 field.labels.clone(),
-                Reading::AsPi,
+                reading,
             ),
-            (Some(file), None) => by_reference(file, &field.id),
+            (Some(file), None) => by_reference(file, &field.id, reading),
             (None, None) => {
                 Err(Error::Envelope("`session` has neither `file` nor `branch`".into()))
             }
@@ -135,12 +166,12 @@ impl<'e> Call<'e> {
     }
 }
 
-fn by_reference<'e>(file: &str, id: &str) -> Result<Session<'e>> {
+fn by_reference<'e>(file: &str, id: &str, reading: Reading) -> Result<Session<'e>> {
     let path = Path::new(file);
     if !path.exists() {
         return Err(Error::SessionStale(format!("{file} does not exist")));
     }
-    let session = Session::open(path, Reading::AsPi)?;
+    let session = Session::open(path, reading)?;
     if session.header.id != id {
         return Err(Error::SessionStale(format!(
             "{file} holds session {:?}, not {id:?}",

@@ -8,6 +8,7 @@ mod command;
 mod compact_failed;
 mod compacted;
 mod start;
+mod tool;
 
 use crate::error::{Error, Result};
 use crate::json;
@@ -57,6 +58,7 @@ fn handle(call: &Call) -> Result<Reply> {
         "session_before_compact" => before_compact::handle(call),
         "session_compact" => compacted::handle(call),
         "session_compact_failed" => compact_failed::handle(call),
+        "tool" => tool::handle(call),
         "command" => command::handle(call),
         event => Err(Error::UnknownEvent(event.to_owned())),
     }

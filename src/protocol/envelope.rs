@@ -250,6 +250,15 @@ pub struct CompactFailed {
     pub error_message: Option<String>,
 }
 
+/// The payload of `tool`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolCall {
+    pub name: String,
+    pub tool_call_id: String,
+    pub params: serde_json::Map<String, serde_json::Value>,
+}
+
 /// The payload of `command`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

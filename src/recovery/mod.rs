@@ -4,6 +4,7 @@
 mod arguments;
 mod grep;
 mod list;
+pub mod lookup;
 mod page;
 mod rank;
 mod show;

@@ -94,6 +94,8 @@ pub struct ToolResult {
     /// Empty with [`Detail::Kept`].
     pub content: Vec<Block>,
     pub nested_calls: Vec<NestedCall>,
+    /// `details.status`, with which a tool of ours says how a call ended.
+    pub status: Option<String>,
     /// The tool says that its text is not all there was (`details.truncation.truncated`). Always
     /// false with [`Detail::Kept`].
     pub truncated: bool,
@@ -247,6 +249,7 @@ fn usage_tokens(usage: &Fields) -> Option<f64> {
 fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
     let nested =
         message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
+    let details = message.object("details");
     ToolResult {
         call_id: message.string("toolCallId").unwrap_or_default(),
         tool_name: message.string("toolName").unwrap_or_default(),
@@ -256,9 +259,9 @@ fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
             Detail::Kept => Vec::new(),
         },
         nested_calls: nested.into_iter().filter_map(nested_call).collect(),
+        status: details.as_ref().and_then(|details| details.string("status")),
         truncated: detail == Detail::All
-            && message
-                .object("details")
+            && details
                 .and_then(|details| details.object("truncation")?.bool("truncated"))
                 .unwrap_or(false),
     }

@@ -186,6 +186,7 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
             is_error: Some(is_error),
             content: Vec::new(),
             nested_calls: Vec::new(),
+            status: None,
             truncated: false,
         }),
     })

@@ -78,6 +78,14 @@ pub struct Settings {
     pub trim_to: f64,
     /// How long a dialog waits for an answer.
     pub ask_seconds: u64,
+    /// `provider/id` of the lookup's model; absent: the session's.
+    pub lookup_model: Option<String>,
+    /// Responses with a new search that one lookup may take.
+    pub lookup_turns: u64,
+    /// Lookups before other work is done; 0 is no limit.
+    pub lookup_max_calls: u64,
+    /// A session file that is searched in place of the current session.
+    pub lookup_session_file: Option<String>,
     /// One sentence for each value that was not usable.
     pub problems: Vec<String>,
 }
@@ -91,6 +99,10 @@ impl Default for Settings {
             cap_origin: Origin::Default,
             trim_to: 100.0,
             ask_seconds: 60,
+            lookup_model: None,
+            lookup_turns: 10,
+            lookup_max_calls: 1,
+            lookup_session_file: None,
             problems: Vec::new(),
         }
     }
@@ -157,6 +169,20 @@ impl Settings {
         {
             self.ask_seconds = seconds;
         }
+        let model = |text: &str| text.contains('/').then(|| text.to_owned());
+        self.lookup_model = self.variable(sources, "LOOKUP_MODEL", model, "provider/model");
+        let turns = |text: &str| digits(text).filter(|n| (1..=100).contains(n));
+        if let Some(turns) = self.variable(sources, "LOOKUP_TURNS", turns, "a number from 1 to 100")
+        {
+            self.lookup_turns = turns;
+        }
+        if let Some(calls) =
+            self.variable(sources, "LOOKUP_MAX_CALLS", digits, "a whole number (0: no limit)")
+        {
+            self.lookup_max_calls = calls;
+        }
+        let file = |text: &str| Some(text.to_owned());
+        self.lookup_session_file = self.variable(sources, "LOOKUP_SESSION_FILE", file, "a path");
     }
 
     fn variable<T>(
@@ -203,18 +229,29 @@ impl Settings {
                 None => problem("cap", value),
             }
         }
-        if let Some(value) = given.get("trimTo") {
-            match value.as_f64().filter(|share| *share > 0.0 && *share <= 100.0) {
-                Some(share) => self.trim_to = share,
-                None => problem("trimTo", value),
+        let mut number = |key: &str, fits: &dyn Fn(f64) -> bool| {
+            let value = given.get(key)?;
+            let number = value.as_f64().filter(|number| fits(*number));
+            if number.is_none() {
+                problem(key, value);
             }
-        }
-        if let Some(value) = given.get("askSeconds") {
-            match value.as_u64().filter(|seconds| *seconds > 0) {
-                Some(seconds) => self.ask_seconds = seconds,
-                None => problem("askSeconds", value),
-            }
-        }
+            number
+        };
+        let count = |number: f64| number >= 0.0 && number.fract() == 0.0;
+        let trim_to = number("trimTo", &|share| share > 0.0 && share <= 100.0);
+        let ask_seconds = number("askSeconds", &|n| count(n) && n > 0.0);
+        let turns = number("lookupTurns", &|n| count(n) && n > 0.0);
+        let max_calls = number("lookupMaxCalls", &count);
+        self.trim_to = trim_to.unwrap_or(self.trim_to);
+        self.ask_seconds = ask_seconds.map_or(self.ask_seconds, |n| n as u64);
+        self.lookup_turns = turns.map_or(self.lookup_turns, |n| n as u64);
+        self.lookup_max_calls = max_calls.map_or(self.lookup_max_calls, |n| n as u64);
+        let text = |key: &str, present: &Option<String>| match given.get(key) {
+            Some(value) => value.as_str().map(str::to_owned),
+            None => present.clone(),
+        };
+        self.lookup_model = text("lookupModel", &self.lookup_model);
+        self.lookup_session_file = text("lookupSessionFile", &self.lookup_session_file);
     }
 
     /// The values as an envelope's `settings` take them.
@@ -224,6 +261,10 @@ impl Settings {
             "cap": self.cap.to_json(),
             "trimTo": self.trim_to,
             "askSeconds": self.ask_seconds,
+            "lookupModel": self.lookup_model,
+            "lookupTurns": self.lookup_turns,
+            "lookupMaxCalls": self.lookup_max_calls,
+            "lookupSessionFile": self.lookup_session_file,
         });
         values.as_object().cloned().unwrap_or_default()
     }
