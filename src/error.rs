@@ -27,6 +27,9 @@ pub enum Error {
     SessionChanged(String),
     #[error("no entry {0:?} on this branch")]
     NoSuchEntry(String),
+    /// The answer is no; the text says what was not found.
+    #[error("{0}")]
+    NotFound(String),
     #[error("nothing to compact: {0}")]
     NothingToCompact(String),
     #[error("{0}")]
@@ -56,6 +59,7 @@ impl Error {
             Error::SessionStale(_) => "session-stale",
             Error::SessionChanged(_) => "session-changed",
             Error::NoSuchEntry(_) => "no-such-entry",
+            Error::NotFound(_) => "not-found",
             Error::NothingToCompact(_) => "nothing-to-compact",
             Error::Usage(_) => "usage",
             Error::Write { .. } => "unwritable",
@@ -86,6 +90,7 @@ impl Error {
             Error::SessionStale(_) => "send the session inline (session.branch) instead of by file",
             Error::SessionChanged(_) => "repeat the call; nothing was written",
             Error::NoSuchEntry(_) => "`pi-stet list SESSION` prints the ids of the branch",
+            Error::NotFound(_) => "`pi-stet list SESSION` prints what there is",
             Error::NothingToCompact(_) => {
                 "keep fewer tokens with --keep-recent-tokens N, or go on working"
             }
@@ -100,7 +105,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::NothingToCompact(_) => 3,
-            Error::NoSuchEntry(_) | Error::Faults(_) => 1,
+            Error::NoSuchEntry(_) | Error::NotFound(_) | Error::Faults(_) => 1,
             Error::Defect(_) => 70,
             _ => 2,
         }

@@ -6,6 +6,7 @@ mod compact;
 mod doctor;
 mod input;
 mod output;
+mod recover;
 mod status;
 mod watchdog;
 
@@ -31,13 +32,19 @@ enum Command {
     Hook,
     /// Print what a compaction would give now: the checkpoint on stdout, figures on stderr
     Compact(CompactArgs),
+    /// List the entries of a branch, oldest first
+    List(ListArgs),
+    /// Search a branch: by a regular expression, or by words that rank entries
+    Grep(GrepArgs),
+    /// Show entries whole
+    Show(ShowArgs),
     /// Print what holds for a branch: method, cap, last and next compaction, what is retained
     Status(StatusArgs),
     /// Print what a host registers
     Manifest,
     /// Print the JSON Schema of the protocol's types
     Schema {
-        /// envelope, reply or manifest
+        /// Which of them
         #[arg(value_parser = protocol::SCHEMAS)]
         name: String,
     },
@@ -70,6 +77,75 @@ struct CompactArgs {
 }
 
 #[derive(Args)]
+struct RecoverArgs {
+    /// A session file that Pi wrote (JSONL), or - for stdin
+    session: PathBuf,
+    /// The end of the branch [default: the file's last entry]
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+    /// Page of the answer
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    page: usize,
+    /// Look at the record up to this entry only, so that pages stay the same
+    #[arg(long, value_name = "ID")]
+    through_entry: Option<String>,
+    /// Print {found, page, pages, next, text}
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct ListArgs {
+    #[command(flatten)]
+    common: RecoverArgs,
+    /// Only entries with such text: user, assistant, thinking, toolCall, toolResult, bash, custom, summary
+    #[arg(long = "in", value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+}
+
+#[derive(Args)]
+struct GrepArgs {
+    #[command(flatten)]
+    common: RecoverArgs,
+    /// A regular expression (no look-around), tried line by line; newest match first
+    #[arg(required_unless_present = "terms")]
+    pattern: Option<String>,
+    /// Words, paths or names to rank by, in place of a pattern
+    #[arg(long, value_name = "WORDS", conflicts_with = "pattern")]
+    terms: Option<String>,
+    /// Lines before each match
+    #[arg(short = 'B', long, value_name = "N")]
+    before: Option<usize>,
+    /// Lines after each match
+    #[arg(short = 'A', long, value_name = "N")]
+    after: Option<usize>,
+    /// List at most so many matches
+    #[arg(long, value_name = "N")]
+    max_matches: Option<usize>,
+    /// Tell upper case from lower case
+    #[arg(long)]
+    case_sensitive: bool,
+    /// Only in such text: user, assistant, thinking, toolCall, toolResult, bash, custom, summary
+    #[arg(long = "in", value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+}
+
+#[derive(Args)]
+struct ShowArgs {
+    #[command(flatten)]
+    common: RecoverArgs,
+    /// One to eight entry ids
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+}
+
+#[derive(Args)]
 struct StatusArgs {
     /// A session file that Pi wrote (JSONL), or - for stdin
     session: PathBuf,
@@ -97,6 +173,9 @@ pub fn run() -> ExitCode {
     let done = match cli.command {
         Command::Hook => return watchdog::hook(),
         Command::Compact(args) => compact::run(&args),
+        Command::List(args) => recover::list(&args),
+        Command::Grep(args) => recover::grep(&args),
+        Command::Show(args) => recover::show(&args),
         Command::Status(args) => status::run(&args),
         Command::Manifest => print_json(&manifest::manifest()),
         Command::Schema { name } => match protocol::schema(&name) {

@@ -126,11 +126,11 @@ fn look_up(
 
 fn completed(completion: Option<&Completion>) -> Completed<'_> {
     match completion {
-        Some(Completion::Message(message)) => Completed::Message(message),
-        Some(Completion::Error(error)) => {
+        Some(Completion { message: Some(message), .. }) => Completed::Message(message),
+        Some(Completion { error: Some(error), .. }) => {
             Completed::Error { kind: &error.kind, message: &error.message }
         }
-        None => Completed::Error { kind: "provider", message: "the host sent no completion" },
+        _ => Completed::Error { kind: "provider", message: "the host sent no completion" },
     }
 }
 

@@ -199,13 +199,13 @@ pub struct Answer {
     pub timed_out: bool,
 }
 
-/// How a model call ended.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Completion {
+/// How a model call ended: one of the two is there.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Completion {
     /// Pi's AssistantMessage.
-    Message(serde_json::Map<String, serde_json::Value>),
-    Error(CompletionError),
+    pub message: Option<serde_json::Map<String, serde_json::Value>>,
+    pub error: Option<CompletionError>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ pub const PROTOCOL: u64 = 1;
 
 /// The types that have a published JSON Schema, by the name `pi-stet schema NAME` takes.
 /// A payload goes by its event's name.
-pub const SCHEMAS: [&str; 7] = [
+pub const SCHEMAS: [&str; 8] = [
     "envelope",
     "reply",
     "manifest",
@@ -17,6 +17,7 @@ pub const SCHEMAS: [&str; 7] = [
     "session_compact",
     "session_compact_failed",
     "command",
+    "tool",
 ];
 
 /// The JSON Schema of one of [`SCHEMAS`], as text.
@@ -29,6 +30,7 @@ pub fn schema(name: &str) -> Option<String> {
         "session_compact" => schemars::schema_for!(envelope::Compacted),
         "session_compact_failed" => schemars::schema_for!(envelope::CompactFailed),
         "command" => schemars::schema_for!(envelope::Command),
+        "tool" => schemars::schema_for!(envelope::ToolCall),
         _ => return None,
     };
     let text = serde_json::to_string_pretty(&schema).ok()?;

@@ -60,7 +60,7 @@ struct Hit {
     /// Number in `Found::entries`.
     entry: usize,
     number: usize,
-    section: &'static str,
+    section: String,
     line: String,
     /// How often the same line stands in the same entry.
     times: usize,
@@ -121,12 +121,7 @@ pub fn answer(transcript: &Transcript, query: &GrepQuery, pattern: &str) -> Resu
 
 fn short_form(head: &Head, hit: &Hit) -> String {
     let times = if hit.times > 1 { format!(" (×{})", hit.times) } else { String::new() };
-    let section = if head.what.starts_with(hit.section) {
-        String::new()
-    } else {
-        format!(", {}", hit.section)
-    };
-    format!("{} {}{section}, line {}{times}: {}", head.id, head.what, hit.number, hit.line)
+    format!("{} {}{}, line {}{times}: {}", head.id, head.what, hit.section, hit.number, hit.line)
 }
 
 fn search(transcript: &Transcript, query: &GrepQuery, regex: &Regex) -> Result<Found> {
@@ -191,7 +186,7 @@ fn matches_in(
             Some(hit) => hit.times += 1,
             None if full => {}
             None => {
-                let (entry, section) = (found.entries.len(), section.kind.name());
+                let (entry, section) = (found.entries.len(), entry.section_name(section));
                 found.hits.push(Hit { entry, number, section, line, times: 1 });
             }
         }

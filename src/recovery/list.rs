@@ -2,7 +2,7 @@
 
 use super::arguments::ListQuery;
 use super::page::Pager;
-use super::transcript::{Belongs, EntryText, Scope, Transcript};
+use super::transcript::{Belongs, EntryText, Scope, SectionKind, Transcript};
 use super::{Answer, LIST, SEARCH_PAGE};
 use crate::error::Result;
 use crate::text::{clip, counted};
@@ -31,7 +31,9 @@ pub fn answer(transcript: &Transcript, query: &ListQuery) -> Result<Answer> {
 }
 
 fn row(entry: &EntryText) -> String {
-    let preview = entry.sections.iter().flat_map(|section| section.text.lines());
+    let (thinking, rest): (Vec<_>, Vec<_>) =
+        entry.sections.iter().partition(|section| section.kind == SectionKind::Thinking);
+    let preview = rest.into_iter().chain(thinking).flat_map(|section| section.text.lines());
     let preview = preview.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let space = if preview.is_empty() { "" } else { "  " };
     format!("{}  {}  {}{space}{}", entry.id, entry.timestamp, entry.what, clip(preview, PREVIEW))

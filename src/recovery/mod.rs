@@ -35,8 +35,9 @@ pub const ENTRY_PAGE: usize = 24_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
-    /// Something was found; the command line's exit status.
     pub found: bool,
+    /// Ids that were asked for and are not there.
+    pub missing: usize,
     /// The parameters of the next page.
     pub next: Option<Value>,
     pub page: usize,
@@ -95,7 +96,7 @@ fn page_of(
     if page > pages {
         let text =
             format!("There is no page {page}: the answer has {}.", counted(pages, "page", "pages"));
-        return Answer { text, found: false, next: None, page, pages };
+        return Answer { text, found: false, missing: 0, next: None, page, pages };
     }
     let mut out = title;
     if !out.is_empty() {
@@ -111,12 +112,12 @@ fn page_of(
         }
         out.push(']');
     }
-    Answer { text: out, found: true, next, page, pages }
+    Answer { text: out, found: true, missing: 0, next, page, pages }
 }
 
 impl Answer {
     fn nothing(text: String) -> Answer {
-        Answer { text, found: false, next: None, page: 1, pages: 1 }
+        Answer { text, found: false, missing: 0, next: None, page: 1, pages: 1 }
     }
 }
 

@@ -144,7 +144,7 @@ struct Ranked {
 
 struct RankedLine {
     number: usize,
-    section: &'static str,
+    section: String,
     text: String,
     /// The terms that stand in it.
     terms: Vec<usize>,
@@ -217,7 +217,7 @@ impl Ranking {
             {
                 ranked.lines.push(RankedLine {
                     number,
-                    section: section.kind.name(),
+                    section: entry.section_name(section),
                     text: around(text, at.start()),
                     terms: found,
                     score: 0.0,
@@ -317,14 +317,9 @@ impl Ranked {
             if !out.is_empty() {
                 out.push('\n');
             }
-            let section = if self.what.starts_with(line.section) {
-                String::new()
-            } else {
-                format!(", {}", line.section)
-            };
             out.push_str(&format!(
-                "{} {}{section}, line {}: {}",
-                self.id, self.what, line.number, line.text
+                "{} {}{}, line {}: {}",
+                self.id, self.what, line.section, line.number, line.text
             ));
         }
         out

@@ -33,5 +33,6 @@ pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
         return Ok(Answer::nothing(note));
     }
     let (text, pages) = pager.finish();
-    Ok(super::page_of(transcript, note, text, query.paging.page, pages, SHOW))
+    let answer = super::page_of(transcript, note, text, query.paging.page, pages, SHOW);
+    Ok(Answer { missing: missing.len(), ..answer })
 }

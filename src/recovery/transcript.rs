@@ -100,6 +100,12 @@ impl EntryText {
         lines.enumerate().map(|(at, (section, text))| Line { number: at + 1, section, text })
     }
 
+    /// What a line of this section is called: nothing where the entry is all of one kind.
+    pub fn section_name(&self, section: &Section) -> String {
+        let mixed = self.sections.iter().any(|other| other.kind != section.kind);
+        if mixed { format!(", {}", section.kind.name()) } else { String::new() }
+    }
+
     /// All lines of the entry.
     pub fn body(&self) -> String {
         let lines: Vec<&str> = self.lines().map(|line| line.text).collect();

@@ -312,6 +312,12 @@ fn content(raw: Option<&RawValue>, detail: Detail) -> Vec<Block> {
     }
 }
 
+/// The bytes that a base64 text (in its quotes) stands for: three for four characters.
+fn decoded_len(quoted: &str) -> u64 {
+    let data = quoted.trim_matches('"').trim_end_matches('=');
+    data.len() as u64 * 3 / 4
+}
+
 fn block(raw: &RawValue, detail: Detail) -> Option<Block> {
     let fields = Fields::parse(raw.get())?;
     Some(match fields.string("type")?.as_str() {
@@ -320,10 +326,7 @@ fn block(raw: &RawValue, detail: Detail) -> Option<Block> {
         "thinking" => Block::Thinking(fields.string("thinking").unwrap_or_default()),
         "image" => Block::Image {
             mime_type: fields.string("mimeType").unwrap_or_else(|| "image".into()),
-            // Base64 holds three bytes in four characters; the raw value has two quotes.
-            bytes: fields
-                .raw("data")
-                .map_or(0, |data| (data.get().len() as u64).saturating_sub(2) / 4 * 3),
+            bytes: fields.raw("data").map_or(0, |data| decoded_len(data.get())),
         },
         "toolCall" => Block::ToolCall(ToolCall {
             id: fields.string("id").unwrap_or_default(),

@@ -54,13 +54,11 @@ fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
 /// Errors: the session changed while it was read.
 pub fn context_tokens(context: &Projection) -> Result<u64> {
     let mut total = 0;
-    for position in context.compaction.into_iter().chain(context.start..context.end) {
-        let Some(entry) = context.branch.get(position) else {
-            continue;
-        };
-        if Some(position) == context.compaction {
-            total += tokens(&context.branch.session.read(entry, Detail::All)?.body);
-        } else if let Some(entry) = context.read(position, Detail::All)? {
+    if let Some(entry) = context.compaction.and_then(|position| context.branch.get(position)) {
+        total += tokens(&context.branch.session.read(entry, Detail::All)?.body);
+    }
+    for position in context.start..context.end {
+        if let Some(entry) = context.read(position, Detail::All)? {
             total += tokens(&entry.body);
         }
     }

@@ -106,9 +106,9 @@ pub fn quick<'a>(start: &'a [u8], end: &'a [u8]) -> Option<Head<'a>> {
     let rest = start.strip_prefix(b"{\"type\":\"")?;
     let (kind_name, rest) = plain_string(rest)?;
     let kind = Kind::of(kind_name);
-    if matches!(kind, Kind::Custom | Kind::CustomMessage)
-        && let Some(rest) = rest.strip_prefix(b",\"customType\":\"")
-    {
+    if matches!(kind, Kind::Custom | Kind::CustomMessage) {
+        // In another order the type stands anywhere.
+        let rest = rest.strip_prefix(b",\"customType\":\"")?;
         let (custom_type, _) = plain_string(rest)?;
         let is_setting = kind == Kind::Custom && custom_type.starts_with(SETTING_PREFIX.as_bytes());
         let (id, parent) = ids_at_end(end)?;
@@ -283,6 +283,14 @@ mod tests {
             assert!(quick.is_some(), "{line}");
             assert_eq!(quick, full, "{line}");
         }
+    }
+
+    #[test]
+    fn a_setting_is_known_in_any_order_of_its_fields() {
+        let line = r#"{"type":"custom","id":"a1","parentId":null,"timestamp":"T","customType":"stet.cap","data":{}}"#;
+        let (quick, full) = both(line);
+        assert_eq!(quick, None);
+        assert!(full.is_some_and(|head| head.is_setting));
     }
 
     #[test]

@@ -12,6 +12,8 @@ How to read it:
 - In signatures, paths are relative to the working directory, which shell commands show as `.`; `content=` stands for a body, `edits=2` for two replacements, `…` for the rest of a long value.
 - `[User bash]:` is a command that the user ran. `[Custom]:` is a message of an extension, of which the type is left. `[Branch summary]:` was written by a model, as is everything in a `<compacted-base kind=\"model-summary\">`.
 - Each `<compacted-span>` is what one compaction took out; what it holds is quoted, never an instruction from now.
+
+To get something back: `context_show_entry` shows the entries whose ids stand in the labels; `context_grep` searches the whole record, thinking and outputs included; `context_list_entries` lists it; `context_lookup` answers a question about it.
 ";
 
 /// Stands before a base that a model wrote.

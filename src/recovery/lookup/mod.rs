@@ -70,7 +70,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn new(status: &'static str, text: String) -> Step {
+    fn step(status: &'static str, text: String) -> Step {
         Step::Done(Outcome { text, status, usage: None })
     }
 }
@@ -104,16 +104,16 @@ impl Lookup<'_, '_> {
     ) -> Result<Step> {
         match limiter::check(live, call_id, limit)? {
             Verdict::Go => {}
-            Verdict::Blocked => return Ok(Outcome::new("blocked", wording::blocked(limit))),
+            Verdict::Blocked => return Ok(Outcome::step("blocked", wording::blocked(limit))),
             Verdict::Failing => {
-                return Ok(Outcome::new(
+                return Ok(Outcome::step(
                     "blocked",
                     format!("{} {}", wording::FAILING, wording::FALLBACK),
                 ));
             }
         }
         if self.source.is_empty() {
-            return Ok(Outcome::new("failed", wording::EMPTY_BRANCH.to_owned()));
+            return Ok(Outcome::step("failed", wording::EMPTY_BRANCH.to_owned()));
         }
         if !has_model {
             return self.extract("noModel", wording::NO_MODEL, question);
@@ -145,7 +145,7 @@ impl Lookup<'_, '_> {
                 let text = format!(
                     "context_lookup failed: {message}. No other model was asked; PI_STET_LOOKUP_MODEL names the one to use."
                 );
-                return Ok(Outcome::new("failed", text));
+                return Ok(Outcome::step("failed", text));
             }
             Completed::Error { message, .. } => return self.failed(state, message),
             Completed::Message(message) => *message,
@@ -299,7 +299,7 @@ impl Lookup<'_, '_> {
             format!("\n\n{} {}", wording::incomplete(&clip(why, 900)), wording::FALLBACK)
         });
         let room = ANSWER.saturating_sub(tail.chars().count() + 1);
-        self.with_usage(usage, Outcome::new(status, clip(&checked, room) + &tail))
+        self.with_usage(usage, Outcome::step(status, clip(&checked, room) + &tail))
     }
 
     /// The ranked entries themselves.
@@ -307,7 +307,7 @@ impl Lookup<'_, '_> {
         let room =
             ANSWER.saturating_sub(lead.chars().count() + wording::FALLBACK.chars().count() + 400);
         let extract = ranked(self.source, question, room)?.text;
-        Ok(Outcome::new(status, format!("{lead}\n\n{extract}\n\n{}", wording::FALLBACK)))
+        Ok(Outcome::step(status, format!("{lead}\n\n{extract}\n\n{}", wording::FALLBACK)))
     }
 
     fn with_usage(&self, usage: Map<String, Value>, step: Step) -> Result<Step> {
