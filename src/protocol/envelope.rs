@@ -95,7 +95,7 @@ pub struct CompactionSettings {
     pub keep_recent_tokens: f64,
 }
 
-/// Both forms of the session in one: the checks are in [`SessionField::form`].
+/// Both forms of the session in one; the handlers decide which it is.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionField<'a> {
