@@ -36,6 +36,8 @@ pub enum Error {
     Usage(String),
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: io::Error },
+    #[error("the guarantee is broken: {0}")]
+    Broken(String),
     #[error("{0} of the checks found a fault")]
     Faults(usize),
     #[error("a defect in pi-stet: {0}")]
@@ -63,6 +65,7 @@ impl Error {
             Error::NothingToCompact(_) => "nothing-to-compact",
             Error::Usage(_) => "usage",
             Error::Write { .. } => "unwritable",
+            Error::Broken(_) => "broken",
             Error::Faults(_) => "faults",
             Error::Defect(_) => "defect",
         }
@@ -96,6 +99,9 @@ impl Error {
             }
             Error::Usage(_) => "`pi-stet --help` shows every command and option",
             Error::Write { .. } => "check that the folder exists and has room",
+            Error::Broken(_) => {
+                "the entries themselves are whole: `pi-stet show SESSION ID` prints them; report it if nobody edited the file"
+            }
             Error::Faults(_) => "each one names its mend",
             Error::Defect(_) => "report it with the envelope (PI_STET_RECORD writes one)",
         }
@@ -105,7 +111,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::NothingToCompact(_) => 3,
-            Error::NoSuchEntry(_) | Error::NotFound(_) | Error::Faults(_) => 1,
+            Error::NoSuchEntry(_) | Error::NotFound(_) | Error::Broken(_) | Error::Faults(_) => 1,
             Error::Defect(_) => 70,
             _ => 2,
         }

@@ -8,6 +8,7 @@ mod input;
 mod output;
 mod recover;
 mod status;
+mod verify;
 mod watchdog;
 
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ enum Command {
     Grep(GrepArgs),
     /// Show entries whole
     Show(ShowArgs),
+    /// Check every compaction on a branch against the raw entries
+    Verify(VerifyArgs),
     /// Print what holds for a branch: method, cap, last and next compaction, what is retained
     Status(StatusArgs),
     /// Print what a host registers
@@ -146,6 +149,15 @@ struct ShowArgs {
 }
 
 #[derive(Args)]
+struct VerifyArgs {
+    /// A session file that Pi wrote (JSONL), or - for stdin
+    session: PathBuf,
+    /// The end of the branch [default: the file's last entry]
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+}
+
+#[derive(Args)]
 struct StatusArgs {
     /// A session file that Pi wrote (JSONL), or - for stdin
     session: PathBuf,
@@ -176,6 +188,7 @@ pub fn run() -> ExitCode {
         Command::List(args) => recover::list(&args),
         Command::Grep(args) => recover::grep(&args),
         Command::Show(args) => recover::show(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Manifest => print_json(&manifest::manifest()),
         Command::Schema { name } => match protocol::schema(&name) {

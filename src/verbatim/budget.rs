@@ -243,7 +243,7 @@ impl<'s, 'a> Trimming<'s, 'a> {
 }
 
 /// The beginning of a long user message, marked; `None` for a short one.
-fn stub(item: &Item) -> Option<String> {
+pub fn stub(item: &Item) -> Option<String> {
     let (cut, _) = item.text.char_indices().nth(STUB_CHARS)?;
     let (head, rest) = item.text.split_at(cut);
     let entry =

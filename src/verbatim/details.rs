@@ -46,6 +46,8 @@ pub struct Parts<'a> {
     /// The byte range of the span's items in the summary, `None` where it does not hold them whole.
     pub text: Option<Range<usize>>,
     pub tokens_before: f64,
+    /// The working directory that paths are relative to; a fork may move to another one.
+    pub cwd: &'a str,
     pub startup: &'a Selection,
     /// The byte range of each startup read that the summary holds, by entry.
     pub startup_texts: &'a [(String, Range<usize>)],
@@ -59,6 +61,7 @@ pub fn build(parts: Parts) -> Value {
     let mut details = json!({
         "kind": KIND,
         "v": VERSION,
+        "cwd": parts.cwd,
         "span": span_json(&parts),
         "startup": startup_json(&parts),
         "pins": parts.pins,
@@ -134,15 +137,15 @@ fn startup_json(parts: &Parts) -> Value {
 /// The file operations of one span as details hold them: bare paths in the order of their last
 /// touch, the last edit of each modified one beside it.
 #[derive(Debug, Default)]
-struct SpanFiles {
-    read: Vec<String>,
-    modified: Vec<String>,
+pub struct SpanFiles {
+    pub read: Vec<String>,
+    pub modified: Vec<String>,
     edits: Vec<String>,
     failed: Vec<String>,
 }
 
 impl SpanFiles {
-    fn of(operations: &[FileOperation]) -> SpanFiles {
+    pub fn of(operations: &[FileOperation]) -> SpanFiles {
         let mut lists = super::file_lists::FileLists::default();
         operations.iter().for_each(|operation| lists.add(operation));
         let mut files = SpanFiles::default();

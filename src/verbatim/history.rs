@@ -73,9 +73,14 @@ pub struct History {
 ///
 /// Errors: the session changed while it was read.
 pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
+    read_until(branch, branch.len(), cwd)
+}
+
+/// The same for the first `end` entries of the branch.
+pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
     let mut history = History::default();
-    let rebuilt = rebuilt_until(branch)?;
-    for (position, entry) in branch.iter() {
+    let rebuilt = rebuilt_until(branch, end)?;
+    for (position, entry) in branch.iter().take(end) {
         if branch.session.kind(entry) != Kind::Compaction {
             continue;
         }
@@ -126,8 +131,8 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
 }
 
 /// The position up to which the person asked for bases to be replaced by spans of the raw branch.
-fn rebuilt_until(branch: &Branch) -> Result<usize> {
-    for (position, entry) in branch.iter().rev() {
+fn rebuilt_until(branch: &Branch, end: usize) -> Result<usize> {
+    for (position, entry) in branch.iter().take(end).rev() {
         if branch.session.is_setting(entry)
             && let Body::State { custom_type, data: Some(data) } =
                 branch.session.read(entry, Detail::Kept)?.body

@@ -12,6 +12,7 @@ pub mod render;
 pub mod signature;
 pub mod span;
 pub mod startup;
+pub mod verify;
 pub mod wording;
 
 use std::ops::Range;
@@ -53,6 +54,7 @@ pub struct Request<'r> {
 /// A checkpoint in the making: everything is gathered, the size is not decided.
 pub struct Draft<'b> {
     tokens_before: f64,
+    cwd: String,
     meta: SpanMeta,
     span: Span,
     history: History,
@@ -102,6 +104,7 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
     };
     Ok(Some(Draft {
         tokens_before: request.tokens_before,
+        cwd: request.cwd.to_owned(),
         meta,
         span,
         history,
@@ -229,6 +232,7 @@ impl Draft<'_> {
             span: &self.span,
             text: rendered.new_span,
             tokens_before: self.tokens_before,
+            cwd: &self.cwd,
             startup: &self.startup,
             startup_texts: &startup_texts,
             pins: self.pins.iter().map(|pin| pin.entry.as_str()).collect(),

@@ -42,7 +42,8 @@ pub fn collect(branch: &Branch, end: usize) -> Result<Vec<Pin>> {
     Ok(pins)
 }
 
-fn content(body: Body) -> Option<(String, String)> {
+/// What the entry is, and its text.
+pub fn content(body: Body) -> Option<(String, String)> {
     match body {
         Body::User(content) => Some(("user".into(), blocks(&content))),
         Body::Assistant(message) => Some(("assistant".into(), blocks(&message.content))),

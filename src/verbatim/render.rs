@@ -1,7 +1,7 @@
 //! The checkpoint as text. What does not change from one compaction to the next comes first.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::budget::{Piece, SpanRef};
 use super::details::SpanMeta;
@@ -136,6 +136,27 @@ fn push_span(out: &mut String, (meta, items): SpanRef) -> Range<usize> {
     }
     out.push_str(&close_tag(meta));
     start..end
+}
+
+/// A span as a checkpoint holds it untrimmed.
+pub fn whole_span(span: SpanRef) -> String {
+    let mut out = String::new();
+    push_span(&mut out, span);
+    out
+}
+
+/// The numbers of the spans that each placeholder of a checkpoint stands for.
+pub fn emptied_numbers(summary: &str) -> impl Iterator<Item = RangeInclusive<usize>> + '_ {
+    let opened = format!("<{SPAN_TAG} n=\"");
+    summary.lines().filter_map(move |line| {
+        let numbers = line
+            .strip_prefix(opened.as_str())?
+            .split_once('"')
+            .filter(|_| line.contains(TRIMMED))?
+            .0;
+        let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    })
 }
 
 /// The line that opens a span.
