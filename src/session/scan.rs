@@ -103,14 +103,8 @@ impl Scan<'_, '_> {
         if line.is_empty() {
             return Ok(());
         }
-        // A second `"parentId":` outside a string's escapes betrays two lines that became one.
-        let fused = || {
-            let key = b"\"parentId\":";
-            memchr::memmem::find(line, key)
-                .is_some_and(|at| memchr::memmem::find(&line[at + key.len()..], key).is_some())
-        };
         match head::quick(line, &line[line.len().saturating_sub(EDGE)..]) {
-            Some(head) if !fused() => self.index.push(place, &head),
+            Some(head) if !Doubts::about(line).any() => self.index.push(place, &head),
             _ => self.whole(place, line),
         }
     }
@@ -198,12 +192,14 @@ impl Scan<'_, '_> {
         let mut piece = vec![0u8; WINDOW];
         let mut at = start + window.len() as u64;
         let mut tail = window[window.len().saturating_sub(EDGE)..].to_vec();
+        let mut doubts = Doubts::about(window);
         let mut end = len;
         while at < len {
             let room = piece.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
             self.source.read_at(at, &mut piece[..room])?;
             let stop = memchr::memchr(b'\n', &piece[..room]);
             let part = &piece[..stop.unwrap_or(room)];
+            doubts.look_at(part);
             tail.extend_from_slice(&part[part.len().saturating_sub(EDGE)..]);
             tail.drain(..tail.len().saturating_sub(EDGE));
             if let Some(newline) = stop {
@@ -215,9 +211,10 @@ impl Scan<'_, '_> {
         let tail = tail.trim_ascii_end();
         let place = Place { offset: start, len: end - start };
         match head::quick(&window[..EDGE.min(window.len())], tail) {
-            Some(head) => self.index.push(place, &head)?,
-            None => {
-                // Only lines in a foreign order come here, so the copy is the exception.
+            Some(head) if !doubts.any() => self.index.push(place, &head)?,
+            _ => {
+                // Only damaged lines and those in a foreign order come here, so the copy is the
+                // exception.
                 let mut whole = vec![0u8; usize::try_from(place.len).map_err(|_| too_long())?];
                 self.source.read_at(start, &mut whole)?;
                 self.line_of_any_order(place, &whole)?;
@@ -229,6 +226,40 @@ impl Scan<'_, '_> {
     fn line_of_any_order(&mut self, place: Place, line: &[u8]) -> Result<()> {
         let (place, line) = self.trimmed(place, line);
         self.whole(place, line)
+    }
+}
+
+/// What makes a line doubtful whose edges look well: a second parent (two lines became one; inside
+/// a string the key's quotes are escaped), or zeros (a block of the disk was never written).
+#[derive(Default)]
+struct Doubts {
+    parents: usize,
+    zeros: bool,
+    /// The end of the part before: a key may lie across.
+    seam: Vec<u8>,
+}
+
+impl Doubts {
+    const KEY: &'static [u8] = b"\"parentId\":";
+
+    fn about(line: &[u8]) -> Doubts {
+        let mut doubts = Doubts::default();
+        doubts.look_at(line);
+        doubts
+    }
+
+    fn look_at(&mut self, part: &[u8]) {
+        let parents = |bytes: &[u8]| memchr::memmem::find_iter(bytes, Self::KEY).take(2).count();
+        let short_of_a_key = Self::KEY.len() - 1;
+        self.seam.extend_from_slice(&part[..part.len().min(short_of_a_key)]);
+        self.parents += parents(&self.seam) + parents(part);
+        self.zeros |= memchr::memchr(0, part).is_some();
+        self.seam.clear();
+        self.seam.extend_from_slice(&part[part.len().saturating_sub(short_of_a_key)..]);
+    }
+
+    fn any(&self) -> bool {
+        self.zeros || self.parents > 1
     }
 }
 
