@@ -31,6 +31,10 @@ impl<'e> Call<'e> {
         let Some(raw) = self.envelope.payload else {
             return Ok(T::default());
         };
+        // An array would pass: serde reads it as the fields in their order.
+        if !raw.get().starts_with('{') {
+            return Err(Error::Envelope("payload: expected an object".into()));
+        }
         serde_json::from_str(raw.get())
             .map_err(|error| Error::Envelope(format!("payload: {error}")))
     }

@@ -43,6 +43,10 @@ fn parse(text: &str) -> Result<Envelope<'_>> {
     if text.trim().is_empty() {
         return Err(Error::Envelope("stdin was empty".into()));
     }
+    // An array would pass: serde reads it as the fields in their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(Error::Envelope("expected an object".into()));
+    }
     // The version first: an envelope of another one may differ in everything else.
     if let Some(raw) = json::Fields::parse(text).and_then(|fields| fields.raw("protocol"))
         && raw.get() != PROTOCOL.to_string()
