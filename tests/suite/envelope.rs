@@ -1,0 +1,139 @@
+//! Envelopes that are none, or not of this protocol: one reply all the same, and the exit status.
+
+use serde_json::{Value, json};
+
+use crate::support::call::{Call, run};
+use crate::support::session::Session;
+
+fn hook(stdin: &[u8]) -> (i32, Value) {
+    let output = run(&["hook"], stdin, std::path::Path::new("."));
+    assert_eq!(output.stderr, "", "a host reads stdout only");
+    assert_eq!(output.stdout.lines().count(), 1, "one reply: {}", output.stdout);
+    let reply: Value = serde_json::from_str(&output.stdout).expect("the reply is JSON");
+    assert_eq!(reply["protocol"], 1, "{reply}");
+    (output.status, reply)
+}
+
+fn session() -> Session {
+    Session::new().user("one").assistant("two").user("kept").named("kept")
+}
+
+/// Says what is wrong in one line, and what to do in another.
+fn assert_error(reply: &Value, code: &str, says: &str) {
+    assert_eq!(reply["error"]["code"], code, "{reply}");
+    assert_eq!(reply.get("result"), None, "{reply}");
+    let (message, hint) = (&reply["error"]["message"], &reply["error"]["hint"]);
+    for text in [message, hint] {
+        let text = text.as_str().expect("a text");
+        assert!(!text.is_empty() && !text.contains('\n'), "{reply}");
+    }
+    assert!(message.as_str().is_some_and(|text| text.contains(says)), "{says}: {reply}");
+}
+
+#[test]
+fn what_is_no_envelope_ends_with_status_2() {
+    for (stdin, says) in [
+        (&b""[..], "empty"),
+        (b"  \n\n", "empty"),
+        (b"not JSON", "expected"),
+        (b"{\"protocol\":1", "EOF"),
+        (b"[]", ""),
+        (b"null", ""),
+        (b"{}", "protocol"),
+        (b"{\"protocol\":1}", "event"),
+        (b"{\"protocol\":1,\"event\":7}", "expected a string"),
+        (b"[1,\"session_compact_failed\"]", "expected"),
+        (b"{\"protocol\":1,\"event\":\"session_start\",\"session\":\"here\"}", ""),
+        (b"{\"protocol\":1,\"event\":\"session_start\"} {\"protocol\":1}", "trailing"),
+        (b"\xff\xfe\x00", ""),
+    ] {
+        let (status, reply) = hook(stdin);
+        assert_eq!(status, 2, "{:?}: {reply}", String::from_utf8_lossy(stdin));
+        assert_error(&reply, "bad-envelope", says);
+    }
+}
+
+#[test]
+fn another_protocol_is_named_whatever_else_it_holds() {
+    for protocol in ["2", "0", "\"1\"", "null", "[1]"] {
+        let envelope = format!("{{\"event\":{{\"of\":\"another\"}},\"protocol\":{protocol}}}");
+        let (status, reply) = hook(envelope.as_bytes());
+        assert_eq!(status, 2, "{reply}");
+        assert_error(&reply, "wrong-protocol", protocol);
+    }
+}
+
+#[test]
+fn an_event_that_is_not_in_the_manifest_is_named() {
+    let (status, reply) = hook(b"{\"protocol\":1,\"event\":\"session_dreams\"}");
+    assert_eq!(status, 0);
+    assert_error(&reply, "unknown-event", "session_dreams");
+}
+
+#[test]
+fn a_payload_of_the_wrong_type_is_an_error_and_an_absent_one_is_not() {
+    for payload in [
+        json!([]),
+        json!([1]),
+        json!("text"),
+        json!({ "reason": 5 }),
+        json!({ "customInstructions": ["a"] }),
+    ] {
+        let call = Call::compact(&session(), "kept").with("payload", payload);
+        let (status, reply) = hook(&call.inline_bytes());
+        assert_eq!(status, 0, "{reply}");
+        assert_error(&reply, "bad-envelope", "payload");
+    }
+    let (_, reply) = hook(&Call::compact(&session(), "kept").without("payload").inline_bytes());
+    assert!(reply["result"].is_object(), "{reply}");
+}
+
+#[test]
+fn a_session_that_is_missing_or_of_the_wrong_type_is_an_error() {
+    let call = Call::compact(&session(), "kept");
+    let plain = serde_json::to_vec(&call.envelope).expect("JSON");
+    let (_, reply) = hook(&plain);
+    assert_error(&reply, "bad-envelope", "session");
+
+    let (_, reply) = hook(&call.bytes_with(json!({ "id": "s", "cwd": "" })));
+    assert_error(&reply, "bad-envelope", "neither `file` nor `branch`");
+
+    let (status, reply) = hook(&call.bytes_with(json!({ "id": 5, "cwd": "", "branch": [] })));
+    assert_eq!(status, 2, "{reply}");
+    assert_error(&reply, "bad-envelope", "");
+}
+
+#[test]
+fn a_cut_that_is_missing_or_half_is_an_error() {
+    let (_, reply) = hook(&Call::compact(&session(), "kept").without("cut").inline_bytes());
+    assert_error(&reply, "bad-envelope", "cut");
+    let half = Call::compact(&session(), "kept").with("cut", json!({ "tokensBefore": 5 }));
+    let (status, reply) = hook(&half.inline_bytes());
+    assert_eq!(status, 2, "{reply}");
+    assert_error(&reply, "bad-envelope", "firstKeptEntryId");
+}
+
+#[test]
+fn unknown_fields_are_ignored_and_absent_ones_have_defaults() {
+    let mut call = Call::compact(&session(), "kept").with("fromTheFuture", json!({ "x": 1 }));
+    call.envelope["host"]["novelty"] = json!([1]);
+    call.envelope["cut"]["novelty"] = json!(true);
+    call.envelope["payload"]["novelty"] = json!(null);
+    let (status, reply) = hook(&call.without("host").inline_bytes());
+    assert_eq!(status, 0);
+    assert!(reply["result"].is_object(), "{reply}");
+}
+
+#[test]
+fn a_call_that_is_recorded_says_what_it_found_out_and_replays_without_its_file() {
+    let method = session().state("stet.method", json!({ "method": "verbatim" }));
+    let call = Call::compact(&method, "kept").with("record", json!(true));
+    let reply = call.both();
+    assert_eq!(reply["resolved"]["settings"]["method"], "verbatim", "{reply}");
+    let mut again =
+        Call::compact(&method, "kept").with("settings", reply["resolved"]["settings"].clone());
+    again.envelope["dryRun"] = true.into();
+    let replayed = again.inline();
+    assert_eq!(replayed["result"], reply["result"]);
+    assert_eq!(replayed.get("resolved"), None);
+}

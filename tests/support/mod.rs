@@ -1,0 +1,12 @@
+//! What the tests (and the benches) make sessions with and read checkpoints with. Nothing in here
+//! uses the code under test to say what is expected of it.
+
+pub mod author;
+pub mod call;
+pub mod checkpoint;
+pub mod damage;
+pub mod expect;
+pub mod generate;
+pub mod session;
+pub mod steps;
+pub mod text;
