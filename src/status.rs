@@ -4,11 +4,11 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::session::projection::Projection;
+use crate::session::projection::{self, Projection};
 use crate::session::{Body, Branch, Detail, Kind, cut, estimate};
-use crate::settings::{CapMode, Settings};
-use crate::text::{clip, counted, estimate_tokens, grouped};
-use crate::verbatim::{self, Base, Instructions, Request, history};
+use crate::settings::{Budget, CapMode, Method, Settings};
+use crate::text::{clip, counted, escape_metadata, estimate_tokens, grouped};
+use crate::verbatim::{self, Base, Instructions, Request, history, pins, startup};
 
 /// What the caller knows besides the session.
 pub struct Surroundings<'s> {
@@ -27,6 +27,8 @@ pub struct Status {
     cap: String,
     last: Option<Last>,
     base: Option<Base>,
+    /// The person asked for the base to be replaced.
+    rebuilding: Option<Base>,
     next: Next,
     pins: Vec<String>,
     startup_reads: Vec<String>,
@@ -43,66 +45,79 @@ struct Last {
 
 enum Next {
     Nothing(String),
-    Gives { before: u64, checkpoint: u64, trimmed: bool },
+    /// A model writes it.
+    Summary,
+    /// The cap is a share of a window that is not known.
+    Cancelled(Budget),
+    Gives {
+        before: u64,
+        checkpoint: u64,
+        trimmed: bool,
+    },
 }
 
 impl Status {
     /// Errors: the session changed while it was read.
     pub fn of(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Status> {
         let history = history::read(branch, around.cwd)?;
-        let mut status = Status {
+        let edits = projection::edits(branch, 0, branch.len())?;
+        let startup =
+            startup::select(branch, &edits, history.startup, around.instructions, around.cwd)?;
+        let pin = |pin: pins::Pin| {
+            let label = escape_metadata(&clip(&pin.label, 60));
+            format!("{} ({}, {label})", pin.entry, escape_metadata(&clip(&pin.what, 60)))
+        };
+        let read = |read: &startup::StartupRead| {
+            format!("{} ({})", escape_metadata(&read.path), read.entry)
+        };
+        Ok(Status {
             method: format!("{} (from {})", settings.method.name(), settings.method_origin.name()),
             cap: format!("{} (from {})", settings.cap, settings.cap_origin.name()),
             last: last(branch, history.compactions)?,
             base: history.base,
-            next: Next::Nothing(String::new()),
-            pins: Vec::new(),
-            startup_reads: Vec::new(),
-            startup_open: false,
-        };
-        let cut = match cut::find(branch, around.keep_recent_tokens) {
-            Ok(cut) => cut,
-            Err(Error::NothingToCompact(why)) => {
-                status.next = Next::Nothing(why);
-                return Ok(status);
-            }
-            Err(error) => return Err(error),
-        };
-        let request = Request {
-            first_kept: cut.first_kept,
-            tokens_before: cut.tokens_before as f64,
-            trigger: "manual",
-            words: None,
-            at: around.now,
-            cwd: around.cwd,
-            instructions: around.instructions,
-        };
-        if let Some(draft) = verbatim::draft(branch, &request)? {
-            let limit = match settings.cap.mode {
-                CapMode::Off => None,
-                _ => settings.cap.budget.limit(around.context_window),
-            };
-            let limit = limit.filter(|limit| draft.is_over(*limit));
-            let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)));
-            status.next = Next::Gives {
-                before: cut.tokens_before,
-                checkpoint: estimate_tokens(&compacted.summary),
-                trimmed: limit.is_some(),
-            };
-            let pin = |pin: &verbatim::pins::Pin| {
-                format!("{} ({}, {})", pin.entry, pin.what, clip(&pin.label, 60))
-            };
-            status.pins = draft.pins().iter().map(pin).collect();
-            let startup = draft.startup_reads();
-            status.startup_reads = startup
-                .reads
-                .iter()
-                .map(|read| format!("{} ({})", read.path, read.entry))
-                .collect();
-            status.startup_open = startup.open;
-        }
-        Ok(status)
+            rebuilding: history.rebuilding,
+            next: next(branch, settings, around)?,
+            pins: pins::collect(branch, branch.len())?.into_iter().map(pin).collect(),
+            startup_reads: startup.reads.iter().map(read).collect(),
+            startup_open: startup.open,
+        })
     }
+}
+
+fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Next> {
+    let cut = match cut::find(branch, around.keep_recent_tokens) {
+        Ok(cut) => cut,
+        Err(Error::NothingToCompact(why)) => return Ok(Next::Nothing(why)),
+        Err(error) => return Err(error),
+    };
+    if settings.method == Method::Summary {
+        return Ok(Next::Summary);
+    }
+    let request = Request {
+        first_kept: cut.first_kept,
+        tokens_before: cut.tokens_before as f64,
+        trigger: "manual",
+        words: None,
+        at: around.now,
+        cwd: around.cwd,
+        instructions: around.instructions,
+    };
+    let Some(draft) = verbatim::draft(branch, &request)? else {
+        return Ok(Next::Nothing("nothing lies before the recent conversation".into()));
+    };
+    let limit = match settings.cap.mode {
+        CapMode::Off => None,
+        CapMode::Warn | CapMode::On => match settings.cap.budget.limit(around.context_window) {
+            None => return Ok(Next::Cancelled(settings.cap.budget)),
+            limit => limit,
+        },
+    };
+    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)));
+    Ok(Next::Gives {
+        before: cut.tokens_before,
+        checkpoint: estimate_tokens(&compacted.summary),
+        trimmed: limit.is_some_and(|limit| draft.is_over(limit)),
+    })
 }
 
 fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
@@ -151,8 +166,21 @@ impl fmt::Display for Status {
                 base.at
             )?;
         }
+        if let Some(base) = &self.rebuilding {
+            writeln!(
+                f,
+                "mixed       a {} of {} is part of the context until the next compaction, which replaces it word for word",
+                base.kind.describe(),
+                base.at
+            )?;
+        }
         match &self.next {
             Next::Nothing(why) => writeln!(f, "next        nothing to compact: {why}")?,
+            Next::Summary => writeln!(f, "next        a model would write a summary")?,
+            Next::Cancelled(budget) => writeln!(
+                f,
+                "next        it would be cancelled: the cap is {budget}, and the context window is not known"
+            )?,
             Next::Gives { before, checkpoint, trimmed } => writeln!(
                 f,
                 "next        {} tokens in context; a checkpoint of about {} and the recent conversation would stay{}",

@@ -35,7 +35,7 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
     let draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())
     })?;
-    let compacted = draft.finish(args.limit(&draft)?);
+    let compacted = draft.finish(args.limit()?);
     figures(&branch, &cut, &draft, &compacted, start);
     if args.json {
         let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
@@ -51,8 +51,8 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
 }
 
 impl CompactArgs {
-    /// The cap's limit where the checkpoint is over it, and how far to trim.
-    fn limit(&self, draft: &Draft) -> Result<Option<(Limit, f64)>> {
+    /// The cap's limit, and how far to trim what is over it.
+    fn limit(&self) -> Result<Option<(Limit, f64)>> {
         let Some(text) = self.cap.as_deref().filter(|text| *text != "off") else {
             return Ok(None);
         };
@@ -65,7 +65,7 @@ impl CompactArgs {
                     "--cap {text} is a share of a window that is not known: give --context-window N"
                 ))
             })?;
-        Ok(draft.is_over(limit).then_some((limit, 100.0)))
+        Ok(Some((limit, 100.0)))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::text::grouped;
 use crate::verbatim::Draft;
 
 pub enum Decision {
-    /// Compact, trimmed to the limit if there is one.
+    /// Compact; what is over the limit, if there is one, is trimmed.
     Go { limit: Option<Limit>, effects: Vec<Effect> },
     /// Ask first, or cancel.
     Stop(Box<Reply>),
@@ -83,7 +83,7 @@ impl Dialog<'_, '_> {
             self.effects.push(notify(Level::Warning, text));
         }
         if !self.draft.is_over(limit) {
-            return self.go(None);
+            return self.go(Some(limit));
         }
         match cap.mode {
             CapMode::On | CapMode::Off => self.go(Some(limit)),

@@ -10,7 +10,7 @@ use crate::protocol::reply::{Effect, Level, Reply};
 use crate::session::Branch;
 use crate::settings::{Budget, CAP_ENTRY, Cap, CapMode, METHOD_ENTRY, Method, Settings};
 use crate::status::Status;
-use crate::verbatim::{BaseKind, history, wording};
+use crate::verbatim::{history, wording};
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let payload: Command = call.payload()?;
@@ -31,7 +31,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
 }
 
 fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> Result<Reply> {
-    let reply = Reply::default();
+    let mut reply = Reply::default();
     let usage = || {
         let text = "Usage: /compaction-method [verbatim [rebuild] | summary]";
         Ok(Reply::default().notify(Level::Error, text))
@@ -52,31 +52,37 @@ fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> 
     let Some(method) = Method::of_name(name) else {
         return usage();
     };
-    let base = history::read(branch, call.cwd())?.base;
-    if rebuild {
-        let Some(base) = base else {
-            let text =
-                "There is nothing to rebuild: this branch carries no summary of another method.";
-            return Ok(reply.notify(Level::Info, text));
-        };
+    let history = history::read(branch, call.cwd())?;
+    if rebuild && let Some(base) = history.base_in_context() {
         let text = format!(
             "At the next compaction the {} on this branch is replaced by the entries it stood for, word for word.",
             base.kind.describe()
         );
-        let reply = save(reply, METHOD_ENTRY, json!({ "method": "verbatim", "rebuild": true }));
+        let asked_before = history.base.is_none() && settings.method == method;
+        let reply = match asked_before {
+            true => reply,
+            false => save(reply, METHOD_ENTRY, json!({ "method": "verbatim", "rebuild": true })),
+        };
         return Ok(start::describe_compact(reply, method).notify(Level::Info, text));
     }
+    if rebuild {
+        let text = "There is nothing to rebuild: this branch carries no summary of another method.";
+        reply = reply.notify(Level::Info, text);
+    }
     if method == settings.method {
+        if rebuild {
+            return Ok(reply);
+        }
         return Ok(
             reply.notify(Level::Info, format!("Compaction method: {} (unchanged).", method.name()))
         );
     }
-    let mut reply = save(reply, METHOD_ENTRY, json!({ "method": method.name() }));
+    reply = save(reply, METHOD_ENTRY, json!({ "method": method.name() }));
     reply = start::describe_compact(reply, method);
     reply = reply.notify(Level::Info, format!("Compaction method: {}.", method.name()));
     Ok(match method {
         Method::Summary => reply.notify(Level::Warning, wording::SUMMARY_NOTICE),
-        Method::Verbatim if base.is_some_and(|base| base.kind == BaseKind::ModelSummary) => {
+        Method::Verbatim if history.is_mixed() => {
             reply.notify(Level::Warning, wording::MIXED_CONTEXT_NOTICE)
         }
         Method::Verbatim => reply,

@@ -4,7 +4,7 @@ use super::call::Call;
 use crate::error::Result;
 use crate::protocol::reply::{Effect, Level, Reply};
 use crate::settings::Method;
-use crate::verbatim::{BaseKind, history, wording};
+use crate::verbatim::{history, wording};
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let session = call.session()?;
@@ -15,10 +15,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
         for problem in &settings.problems {
             reply = reply.notify(Level::Warning, problem);
         }
-        let base = history::read(&branch, call.cwd())?.base;
-        if settings.method == Method::Verbatim
-            && base.is_some_and(|base| base.kind == BaseKind::ModelSummary)
-        {
+        if settings.method == Method::Verbatim && history::read(&branch, call.cwd())?.is_mixed() {
             reply = reply.notify(Level::Warning, wording::MIXED_CONTEXT_NOTICE);
         }
     }

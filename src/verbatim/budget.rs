@@ -4,12 +4,19 @@
 //! cut to their beginning, oldest first; only then the oldest of what remains. Stored spans are
 //! not touched: each compaction starts from the whole text again, so the result does not depend on
 //! how often the cap ran before.
+//!
+//! The budget is for the section from the base to the pinned entries, spans with their tags, notes
+//! and blank lines included. What is fixed (the base, retained reads, pinned entries) is never
+//! trimmed; where it leaves too little room, the spans still get [`LINES_FLOOR`] for their lines
+//! and [`TAGS_FLOOR`] for everything around them. So the section takes at most
+//! `max(budget, fixed + LINES_FLOOR + TAGS_FLOOR)`, whatever the number of spans: neighbours
+//! without a line share one placeholder.
 
 use std::borrow::Cow;
 
 use super::details::SpanMeta;
 use super::item::{Item, ItemKind};
-use super::render;
+use super::render::{self, Emptied};
 use crate::settings::{Limit, Measure};
 use crate::text::grouped;
 
@@ -18,8 +25,10 @@ pub type SpanRef<'a> = (&'a SpanMeta, &'a [Item]);
 
 /// A long user message keeps so many characters of its beginning.
 const STUB_CHARS: usize = 120;
-/// The lines may have so much, whatever the rest takes.
-const LINES_FLOOR: u64 = 500;
+/// The lines may have so much, whatever the fixed parts take.
+pub const LINES_FLOOR: u64 = 500;
+/// And so much may stand around them: the tags of one span or a few, and a placeholder.
+pub const TAGS_FLOOR: u64 = 1000;
 
 /// One part of the conversation section.
 #[derive(Debug, PartialEq)]
@@ -27,13 +36,8 @@ pub enum Piece<'a> {
     Whole(usize),
     /// A span that lost lines or parts of them.
     Trimmed(usize, Vec<Cow<'a, str>>),
-    /// Neighbouring spans without a line, from the first to the last of them; `trimmed` if the cap
-    /// emptied any of them.
-    Emptied {
-        first: usize,
-        last: usize,
-        trimmed: bool,
-    },
+    /// Neighbouring spans without a line.
+    Emptied(Emptied<'a>),
 }
 
 /// The section as it is without a cap.
@@ -41,145 +45,203 @@ pub fn whole<'a>(spans: &[SpanRef]) -> Vec<Piece<'a>> {
     (0..spans.len()).map(Piece::Whole).collect()
 }
 
-/// Whether the section is larger than the limit allows. `fixed` is the size of what is never
+/// Whether lines must go for the section to fit the limit. `fixed` is the size of what is never
 /// trimmed: the base, retained reads, pinned entries.
 pub fn is_over(spans: &[SpanRef], fixed: u64, limit: Limit) -> bool {
-    let sizes = Sizes::of(spans, fixed, limit.measure);
-    !sizes.fit(limit.size)
+    let mut trimming = Trimming::new(spans, fixed, limit.measure);
+    (0..spans.len()).for_each(|_| trimming.add_next());
+    !trimming.sizes.fit(limit.size)
 }
 
-/// Trims the section to `target` (in the limit's measure, at most the limit).
-pub fn trim<'a>(
-    spans: &[SpanRef<'a>],
-    fixed: u64,
-    measure: Measure,
-    target: u64,
-) -> Vec<Piece<'a>> {
-    let mut trimming = Trimming::new(spans, fixed, measure);
-    trimming.drop_all(target, |item| item.kind != ItemKind::User);
-    trimming.cut_long_messages(target);
-    trimming.drop_all(target, |_| true);
+/// Trims the section to the limit; a section that fits stays whole.
+///
+/// With `trim_to` below 100 (per cent of the limit) it trims further than needed, so that some
+/// later compactions need not trim at all and begin with the same text. For that the spans are
+/// taken as they came: one after the other, trimmed whenever they had grown over the limit.
+pub fn trim<'a>(spans: &[SpanRef<'a>], fixed: u64, limit: Limit, trim_to: f64) -> Vec<Piece<'a>> {
+    if Sizes::of_whole(spans, fixed, limit.measure).fit(limit.size) {
+        return whole(spans);
+    }
+    let mut trimming = Trimming::new(spans, fixed, limit.measure);
+    if trim_to >= 100.0 {
+        (0..spans.len()).for_each(|_| trimming.add_next());
+        trimming.trim(limit.size);
+    } else {
+        let target = (limit.size as f64 * trim_to / 100.0) as u64;
+        for _ in 0..spans.len() {
+            trimming.add_next();
+            if !trimming.sizes.fit(limit.size) {
+                trimming.trim(target);
+            }
+        }
+    }
     trimming.pieces()
 }
 
 /// Sizes of the section in the making.
 struct Sizes {
     measure: Measure,
+    fixed: u64,
     lines: u64,
-    /// Everything else: tags, notes, fixed parts.
-    overhead: u64,
+    /// Tags, notes, blank lines.
+    tags: u64,
 }
 
 impl Sizes {
-    fn of(spans: &[SpanRef], fixed: u64, measure: Measure) -> Sizes {
-        let mut sizes = Sizes { measure, lines: 0, overhead: fixed };
+    fn of_whole(spans: &[SpanRef], fixed: u64, measure: Measure) -> Sizes {
+        let mut sizes = Sizes { measure, fixed, lines: 0, tags: 0 };
         for (meta, items) in spans {
-            sizes.overhead += sizes.tags(meta);
-            sizes.lines += items.iter().map(|item| sizes.line(&item.text)).sum::<u64>();
+            sizes.tags += sizes.of_tags(meta);
+            sizes.lines += sizes.of_lines(items);
         }
         sizes
     }
 
     fn fit(&self, target: u64) -> bool {
-        self.lines <= LINES_FLOOR || self.lines + self.overhead <= target
+        self.lines + self.tags + self.fixed <= target
+            || (self.lines <= LINES_FLOOR && self.tags <= TAGS_FLOOR)
     }
 
-    fn line(&self, text: &str) -> u64 {
+    fn of_line(&self, text: &str) -> u64 {
         self.measure.of(text) + 1
     }
 
-    /// The tags of a span and the blank line before it.
-    fn tags(&self, meta: &SpanMeta) -> u64 {
+    fn of_lines(&self, items: &[Item]) -> u64 {
+        items.iter().map(|item| self.of_line(&item.text)).sum()
+    }
+
+    /// The tags of a whole span and the blank line before it.
+    fn of_tags(&self, meta: &SpanMeta) -> u64 {
         self.measure.of(&render::open_tag(meta, false))
             + self.measure.of(&render::close_tag(meta))
             + 1
     }
 
-    /// What the mark of a trimmed span adds.
-    fn mark(&self, span: SpanRef) -> u64 {
+    /// The same of a trimmed span, with its note.
+    fn of_trimmed_tags(&self, span: SpanRef) -> u64 {
         self.measure.of(&render::open_tag(span.0, true))
-            - self.measure.of(&render::open_tag(span.0, false))
             + self.measure.of(&render::trimmed_note(span))
+            + self.measure.of(&render::close_tag(span.0))
+            + 1
     }
+
+    fn of_emptied(&self, emptied: &Emptied) -> u64 {
+        self.measure.of(&emptied.to_string()) + 1
+    }
+}
+
+/// What goes, in this order.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Everything but the user's words.
+    Others,
+    /// The ends of long user messages.
+    LongMessages,
+    Anything,
+}
+
+/// How far a stage has come: all items before it are settled.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    span: usize,
+    item: usize,
+}
+
+/// Neighbouring spans without a line.
+struct Run<'a> {
+    first: usize,
+    last: usize,
+    emptied: Emptied<'a>,
+    size: u64,
 }
 
 struct Trimming<'s, 'a> {
     spans: &'s [SpanRef<'a>],
+    /// How many of them take part so far.
+    added: usize,
     sizes: Sizes,
+    cursors: [Cursor; 3],
     /// What is left of each item; `None` where it is gone.
     left: Vec<Vec<Option<Cow<'a, str>>>>,
     lines_left: Vec<usize>,
     changed: Vec<bool>,
-    /// For a span without a line: the other end of its run, known at the run's ends.
-    run: Vec<Option<usize>>,
+    /// The runs by their first span, and where the run begins that ends at a span.
+    runs: Vec<Option<Run<'a>>>,
+    run_ending_at: Vec<Option<usize>>,
 }
 
 impl<'s, 'a> Trimming<'s, 'a> {
     fn new(spans: &'s [SpanRef<'a>], fixed: u64, measure: Measure) -> Trimming<'s, 'a> {
-        let whole = |items: &'a [Item]| {
-            items.iter().map(|item| Some(Cow::Borrowed(item.text.as_str()))).collect()
-        };
-        let mut trimming = Trimming {
+        let count = spans.len();
+        Trimming {
             spans,
-            sizes: Sizes::of(spans, fixed, measure),
-            left: spans.iter().map(|(_, items)| whole(items)).collect(),
-            lines_left: spans.iter().map(|(_, items)| items.len()).collect(),
-            changed: vec![false; spans.len()],
-            run: vec![None; spans.len()],
-        };
-        for (span, (meta, items)) in spans.iter().enumerate() {
-            if items.is_empty() {
-                trimming.sizes.overhead -= trimming.sizes.tags(meta);
-                trimming.join_runs(span);
-            }
-        }
-        trimming
-    }
-
-    fn drop_all(&mut self, target: u64, goes: impl Fn(&Item) -> bool) {
-        let spans = self.spans;
-        for (span, (_, items)) in spans.iter().enumerate() {
-            for (at, item) in items.iter().enumerate() {
-                if self.sizes.fit(target) {
-                    return;
-                }
-                if goes(item) && self.left[span][at].is_some() {
-                    self.drop(span, at);
-                }
-            }
+            added: 0,
+            sizes: Sizes { measure, fixed, lines: 0, tags: 0 },
+            cursors: [Cursor::default(); 3],
+            left: Vec::with_capacity(count),
+            lines_left: Vec::with_capacity(count),
+            changed: vec![false; count],
+            runs: std::iter::repeat_with(|| None).take(count).collect(),
+            run_ending_at: vec![None; count],
         }
     }
 
-    fn cut_long_messages(&mut self, target: u64) {
-        let spans = self.spans;
-        for (span, (_, items)) in spans.iter().enumerate() {
-            for (at, item) in items.iter().enumerate() {
-                if self.sizes.fit(target) {
-                    return;
-                }
-                if item.kind == ItemKind::User && self.left[span][at].is_some() {
-                    self.cut(span, at, item);
+    fn add_next(&mut self) {
+        let (meta, items) = self.spans[self.added];
+        self.left.push(items.iter().map(|item| Some(Cow::Borrowed(item.text.as_str()))).collect());
+        self.lines_left.push(items.len());
+        self.added += 1;
+        if items.is_empty() {
+            self.join_runs(self.added - 1);
+        } else {
+            self.sizes.lines += self.sizes.of_lines(items);
+            self.sizes.tags += self.sizes.of_tags(meta);
+        }
+    }
+
+    fn trim(&mut self, target: u64) {
+        for stage in [Stage::Others, Stage::LongMessages, Stage::Anything] {
+            while !self.sizes.fit(target)
+                && let Some((span, at)) = self.next_of(stage)
+            {
+                let item = &self.spans[span].1[at];
+                match stage {
+                    Stage::Others if item.kind != ItemKind::User => self.drop(span, at),
+                    Stage::LongMessages if item.kind == ItemKind::User => self.cut(span, at, item),
+                    Stage::Anything => self.drop(span, at),
+                    Stage::Others | Stage::LongMessages => {}
                 }
             }
         }
+    }
+
+    /// The next item that a stage has not looked at, among the spans that were added.
+    fn next_of(&mut self, stage: Stage) -> Option<(usize, usize)> {
+        let cursor = &mut self.cursors[stage as usize];
+        while cursor.span < self.added {
+            if cursor.item < self.spans[cursor.span].1.len() {
+                cursor.item += 1;
+                return Some((cursor.span, cursor.item - 1));
+            }
+            *cursor = Cursor { span: cursor.span + 1, item: 0 };
+        }
+        None
     }
 
     fn drop(&mut self, span: usize, at: usize) {
-        if let Some(text) = self.left[span][at].take() {
-            self.sizes.lines -= self.sizes.line(&text);
-        }
+        let Some(text) = self.left[span][at].take() else { return };
+        self.sizes.lines -= self.sizes.of_line(&text);
         self.mark(span);
         self.lines_left[span] -= 1;
         if self.lines_left[span] == 0 {
-            self.sizes.overhead -=
-                self.sizes.tags(self.spans[span].0) + self.sizes.mark(self.spans[span]);
+            self.sizes.tags -= self.sizes.of_trimmed_tags(self.spans[span]);
             self.join_runs(span);
         }
     }
 
     fn cut(&mut self, span: usize, at: usize, item: &Item) {
-        let Some(stub) = stub(item) else { return };
-        let (before, after) = (self.sizes.line(&item.text), self.sizes.line(&stub));
+        let Some(stub) = stub(item).filter(|_| self.left[span][at].is_some()) else { return };
+        let (before, after) = (self.sizes.of_line(&item.text), self.sizes.of_line(&stub));
         if after < before {
             self.sizes.lines -= before - after;
             self.left[span][at] = Some(Cow::Owned(stub));
@@ -189,55 +251,43 @@ impl<'s, 'a> Trimming<'s, 'a> {
 
     fn mark(&mut self, span: usize) {
         if !std::mem::replace(&mut self.changed[span], true) {
-            self.sizes.overhead += self.sizes.mark(self.spans[span]);
+            self.sizes.tags += self.sizes.of_trimmed_tags(self.spans[span]);
+            self.sizes.tags -= self.sizes.of_tags(self.spans[span].0);
         }
     }
 
     /// The span has no line left: it becomes one run with its neighbours that have none either.
     fn join_runs(&mut self, span: usize) {
-        let before = span.checked_sub(1).and_then(|other| self.run[other]);
-        let after = self.run.get(span + 1).copied().flatten();
-        let (first, last) = (before.unwrap_or(span), after.unwrap_or(span));
-        let without = before.map_or(0, |first| self.emptied_size(first, span - 1))
-            + after.map_or(0, |last| self.emptied_size(span + 1, last));
-        (self.run[span], self.run[first], self.run[last]) = (Some(span), Some(last), Some(first));
-        self.sizes.overhead = self.sizes.overhead + self.emptied_size(first, last) - without;
-    }
-
-    fn emptied_size(&self, first: usize, last: usize) -> u64 {
-        let trimmed = self.any_changed(first, last);
-        self.sizes.measure.of(&render::emptied(&self.spans[first..=last], trimmed)) + 1
-    }
-
-    /// Only the ends of a run are looked at while it grows, so that trimming stays linear; a run
-    /// whose changed spans all lie inside is reckoned a few characters short.
-    fn any_changed(&self, first: usize, last: usize) -> bool {
-        self.changed[first] || self.changed[last]
+        let (mut first, mut last) = (span, span);
+        let mut emptied = Emptied::of(self.spans[span], self.changed[span]);
+        let begins = span.checked_sub(1).and_then(|before| self.run_ending_at[before]);
+        if let Some(run) = begins.and_then(|begin| self.runs[begin].take()) {
+            (first, emptied) = (run.first, run.emptied.and(&emptied));
+            self.sizes.tags -= run.size;
+        }
+        if let Some(run) = self.runs.get_mut(span + 1).and_then(Option::take) {
+            (last, emptied) = (run.last, emptied.and(&run.emptied));
+            self.sizes.tags -= run.size;
+        }
+        let size = self.sizes.of_emptied(&emptied);
+        self.sizes.tags += size;
+        self.run_ending_at[last] = Some(first);
+        self.runs[first] = Some(Run { first, last, emptied, size });
     }
 
     fn pieces(self) -> Vec<Piece<'a>> {
-        let mut pieces = Vec::new();
-        let mut run: Option<(usize, bool)> = None;
-        let close = |run: &mut Option<(usize, bool)>, end: usize, pieces: &mut Vec<Piece<'a>>| {
-            if let Some((first, trimmed)) = run.take() {
-                pieces.push(Piece::Emptied { first, last: end - 1, trimmed });
-            }
-        };
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut runs = self.runs;
         for (span, left) in self.left.into_iter().enumerate() {
             if self.lines_left[span] == 0 {
-                let changed = self.changed[span];
-                run = Some(
-                    run.map_or((span, changed), |(first, trimmed)| (first, trimmed || changed)),
-                );
-                continue;
+                // Only the first span of a run has it.
+                pieces.extend(runs[span].take().map(|run| Piece::Emptied(run.emptied)));
+            } else if self.changed[span] {
+                pieces.push(Piece::Trimmed(span, left.into_iter().flatten().collect()));
+            } else {
+                pieces.push(Piece::Whole(span));
             }
-            close(&mut run, span, &mut pieces);
-            pieces.push(match self.changed[span] {
-                false => Piece::Whole(span),
-                true => Piece::Trimmed(span, left.into_iter().flatten().collect()),
-            });
         }
-        close(&mut run, self.spans.len(), &mut pieces);
         pieces
     }
 }
@@ -279,7 +329,7 @@ mod tests {
             span(2, &[(ItemKind::User, LONG), (ItemKind::Assistant, &prose)]),
         ];
         let refs = refs(&spans);
-        let over = |target| trim(&refs, 0, Measure::Chars, target);
+        let over = |size| trim(&refs, 0, Limit { size, measure: Measure::Chars }, 100.0);
         let Piece::Trimmed(0, lines) = &over(1700)[0] else { panic!() };
         assert_eq!(lines, &[Cow::Borrowed(LONG)]);
         assert_eq!(over(1700)[1], Piece::Whole(1));
@@ -290,17 +340,61 @@ mod tests {
         assert!(lines[0].ends_with("… [138 more characters, entry e1]"), "{}", lines[0]);
     }
 
+    fn chars(size: u64) -> Limit {
+        Limit { size, measure: Measure::Chars }
+    }
+
     #[test]
     fn spans_without_a_line_become_one_and_only_what_changed_is_marked() {
         let prose = "[Assistant]: ".to_owned() + &"x".repeat(400);
         let spans: Vec<_> = (1..=8)
             .map(|n| if n == 3 { span(n, &[]) } else { span(n, &[(ItemKind::Assistant, &prose)]) })
             .collect();
-        let pieces = trim(&refs(&spans), 0, Measure::Chars, 1500);
-        assert!(matches!(pieces[0], Piece::Emptied { first: 0, trimmed: true, .. }), "{pieces:?}");
-        assert_eq!(pieces.last(), Some(&Piece::Whole(7)));
-        let untouched = [span(1, &[]), span(2, &[(ItemKind::User, LONG)])];
-        let pieces = trim(&refs(&untouched), 0, Measure::Chars, 10_000);
-        assert_eq!(pieces, [Piece::Emptied { first: 0, last: 0, trimmed: false }, Piece::Whole(1)]);
+        let pieces = trim(&refs(&spans), 0, chars(1500), 100.0);
+        let Piece::Emptied(emptied) = &pieces[0] else { panic!("{pieces:?}") };
+        let text = emptied.to_string();
+        assert!(text.starts_with("<compacted-span n=\"1-6\" "), "{text}");
+        assert!(text.contains(" trimmed=\"true\">\n("), "{text}");
+        assert!(text.contains("entries e1 to e6."), "{text}");
+        assert_eq!(pieces[1..], [Piece::Whole(6), Piece::Whole(7)]);
+    }
+
+    #[test]
+    fn empty_spans_make_room_before_any_line_goes() {
+        let mut spans: Vec<_> = (1..=40).map(|n| span(n, &[])).collect();
+        spans.push(span(41, &[(ItemKind::User, LONG)]));
+        assert!(!is_over(&refs(&spans), 0, chars(1000)));
+        let pieces = trim(&refs(&spans), 0, chars(1000), 100.0);
+        let Piece::Emptied(emptied) = &pieces[0] else { panic!("{pieces:?}") };
+        assert!(!emptied.to_string().contains("trimmed"), "nothing was taken from them");
+        assert_eq!(pieces[1..], [Piece::Whole(40)]);
+        assert_eq!(trim(&refs(&spans), 0, chars(100_000), 100.0), whole(&refs(&spans)));
+    }
+
+    #[test]
+    fn many_small_spans_do_not_live_on_their_floor() {
+        let spans: Vec<_> = (1..=45).map(|n| span(n, &[(ItemKind::User, "[User]: go")])).collect();
+        let pieces = trim(&refs(&spans), 0, chars(1), 100.0);
+        let tags: usize = pieces.len() - 1;
+        assert!((2..=12).contains(&tags), "the newest few spans stay: {pieces:?}");
+    }
+
+    #[test]
+    fn with_room_to_spare_later_compactions_leave_the_text_alone() {
+        let prose = "[Assistant]: ".to_owned() + &"x".repeat(200);
+        let spans: Vec<_> =
+            (1..=40).map(|n| span(n, &[(ItemKind::Assistant, prose.as_str())])).collect();
+        let refs = refs(&spans);
+        let changes = |trim_to| {
+            let texts: Vec<String> = (20..=40)
+                .map(|count| {
+                    let pieces = trim(&refs[..count], 0, chars(4000), trim_to);
+                    render::conversation(&refs[..count], &pieces)
+                })
+                .collect();
+            texts.windows(2).filter(|pair| !pair[1].starts_with(&pair[0])).count()
+        };
+        assert_eq!(changes(100.0), 20, "each compaction begins anew");
+        assert!(changes(50.0) <= 4, "{} of 20 compactions begin anew", changes(50.0));
     }
 }

@@ -50,7 +50,7 @@ pub struct Parts<'a> {
     pub cwd: &'a str,
     pub startup: &'a Selection,
     /// The byte range of each startup read that the summary holds, by entry.
-    pub startup_texts: &'a [(String, Range<usize>)],
+    pub startup_texts: &'a [(&'a str, Range<usize>)],
     /// Entry ids.
     pub pins: Vec<&'a str>,
     pub no_progress: bool,

@@ -23,37 +23,35 @@ enum Shown {
     WholeRead,
 }
 
+/// What the tail has of one file.
 #[derive(Debug, Default)]
 struct FileEvidence {
-    /// The best piece since the last change, and whether its order against a change is certain.
+    /// The best piece since the last change.
     current: Option<Shown>,
+    /// The best piece of which nobody can tell whether it is from before or after the last change.
+    uncertain: Option<Shown>,
     /// The best piece from before the last change.
     outdated: Option<Shown>,
-    order_uncertain: bool,
+    changed: bool,
 }
 
 /// The evidence in the kept tail, by path.
 #[derive(Debug, Default)]
 pub struct Evidence(HashMap<String, FileEvidence>);
 
-#[derive(Default)]
-struct Siblings {
+/// One thing that a call did to a file.
+struct Event {
+    /// Position of the message with the call; calls of one message may run at the same time.
+    message: usize,
+    path: String,
     changed: bool,
-    showed: bool,
+    shown: Option<Shown>,
 }
 
-/// One thing that happened to a file, in the order of the calls' results.
-enum Event {
-    Saw(Shown),
-    Changed,
-    /// Changed, and the new content is in view.
-    Wrote,
-}
-
+/// A call of a file tool, before its result is known.
 struct Operated {
     path: String,
     operation: Operation,
-    /// The message that holds the call; siblings may have run at the same time.
     message: usize,
     /// Arguments with `offset` above 1 show a part for certain.
     from_start: bool,
@@ -74,19 +72,21 @@ impl Evidence {
         cwd: &str,
     ) -> Result<Evidence> {
         let branch = context.branch;
-        let mut pairing: Pairing<(usize, Option<Shown>)> = Pairing::default();
+        let mut pairing: Pairing<Option<Shown>> = Pairing::default();
         let mut operated: Vec<Operated> = Vec::new();
-        let mut events: Vec<(usize, usize, String, Event)> = Vec::new();
+        let mut events: Vec<Event> = Vec::new();
+        let mut message = first_kept;
         for position in first_kept..context.end {
             let Some(entry) = branch.get(position) else {
                 continue;
             };
             let visible = context.is_visible(position);
+            // A replaced message shows the replacement; the calls were made all the same.
+            let replaced = edits.contains_key(&entry);
             match branch.session.read(entry, Detail::All)?.body {
-                Body::Assistant(message) => {
-                    // A replaced message shows the replacement; the calls were made all the same.
-                    let replaced = edits.contains_key(&entry);
-                    for block in &message.content {
+                Body::Assistant(body) => {
+                    message = position;
+                    for block in &body.content {
                         let Block::ToolCall(call) = block else {
                             continue;
                         };
@@ -99,7 +99,7 @@ impl Evidence {
                             operated.push(Operated {
                                 path,
                                 operation,
-                                message: position,
+                                message,
                                 from_start: offset.is_none_or(|offset| offset <= 1.0),
                                 payload_in_view: visible && !replaced && has_content,
                                 call: number,
@@ -108,61 +108,29 @@ impl Evidence {
                     }
                 }
                 Body::ToolResult(result) => {
-                    let shown = visible.then(|| shown_by(&result, edits.contains_key(&entry)));
-                    pairing.result(
-                        &result.call_id,
-                        &result.tool_name,
-                        result.is_error,
-                        (position, shown),
-                    );
-                    for call in &result.nested_calls {
+                    let shown = visible.then(|| shown_by(&result, replaced));
+                    let (id, name) = (&result.call_id, &result.tool_name);
+                    pairing.result(id, name, result.is_error, shown);
+                    for call in result.nested_calls.iter().filter(|call| !call.failed) {
                         if let Some((operation, path)) = files::of_nested_call(call, cwd)
                             && operation.changes_the_file()
-                            && !call.failed
                         {
-                            events.push((position, position, path, Event::Changed));
+                            events.push(Event { message, path, changed: true, shown: None });
                         }
                     }
                 }
                 _ => {}
             }
         }
-        for operation in operated {
-            events.extend(event_of(operation, &pairing));
-        }
-        events.sort_by_key(|(at, ..)| *at);
+        events.extend(operated.into_iter().filter_map(|operated| event_of(operated, &pairing)));
         Ok(Evidence::of_events(events))
     }
 
-    fn of_events(events: Vec<(usize, usize, String, Event)>) -> Evidence {
+    fn of_events(mut events: Vec<Event>) -> Evidence {
         let mut files: HashMap<String, FileEvidence> = HashMap::new();
-        // What each message did to a path so far: its calls may have run at the same time.
-        let mut siblings: HashMap<(String, usize), Siblings> = HashMap::new();
-        for (_, message, path, event) in events {
-            let sibling = siblings.entry((path.clone(), message)).or_default();
-            let file = files.entry(path).or_default();
-            match event {
-                Event::Saw(shown) => {
-                    file.order_uncertain |= sibling.changed;
-                    sibling.showed = true;
-                    file.current = file.current.max(Some(shown));
-                }
-                Event::Changed | Event::Wrote => {
-                    // A sibling may have run before or after: nothing is proven either way.
-                    let wrote = matches!(event, Event::Wrote);
-                    if sibling.showed || (wrote && sibling.changed) {
-                        file.order_uncertain = true;
-                    } else {
-                        file.outdated = file.outdated.max(file.current.take());
-                        file.order_uncertain = false;
-                    }
-                    sibling.changed = true;
-                    if wrote {
-                        sibling.showed = true;
-                        file.current = file.current.max(Some(Shown::Written));
-                    }
-                }
-            }
+        events.sort_by(|a, b| (a.message, &a.path).cmp(&(b.message, &b.path)));
+        for siblings in events.chunk_by(|a, b| a.message == b.message && a.path == b.path) {
+            files.entry(siblings[0].path.clone()).or_default().take(siblings);
         }
         Evidence(files)
     }
@@ -170,43 +138,61 @@ impl Evidence {
     /// The label of a file, `None` where the tail has nothing of it.
     pub fn label(&self, path: &str) -> Option<&'static str> {
         let file = self.0.get(path)?;
-        match (file.current, file.outdated) {
-            (Some(Shown::Written), _) if file.order_uncertain => {
-                Some("write content in tail; order uncertain")
-            }
-            (Some(_), _) if file.order_uncertain => Some("read in tail; order uncertain"),
-            (Some(Shown::WholeRead), _) => Some("full read in tail"),
-            (Some(Shown::Written), _) => Some("write content in tail"),
-            (Some(Shown::Read), _) => Some("read output in tail"),
-            (Some(Shown::PartOfRead), _) => Some("partial read in tail"),
-            (None, Some(Shown::Written)) => Some("write content in tail, then edited"),
-            (None, Some(_)) => Some("read in tail, then edited"),
-            (None, None) => None,
-        }
+        Some(match (file.current, file.uncertain, file.outdated) {
+            (Some(Shown::WholeRead), ..) => "full read in tail",
+            (Some(Shown::Written), ..) => "write content in tail",
+            (Some(Shown::Read), ..) => "read output in tail",
+            (Some(Shown::PartOfRead), ..) => "partial read in tail",
+            (None, Some(Shown::Written), _) => "write content in tail; order uncertain",
+            (None, Some(_), _) => "read in tail; order uncertain",
+            (None, None, Some(Shown::Written)) => "write content in tail, then edited",
+            (None, None, Some(_)) => "read in tail, then edited",
+            (None, None, None) => return None,
+        })
+    }
+
+    /// Whether a call in the tail changed the file, or may have.
+    pub fn is_changed(&self, path: &str) -> bool {
+        self.0.get(path).is_some_and(|file| file.changed)
     }
 }
 
-/// When and what a call did, `None` where it certainly showed and changed nothing.
-fn event_of(
-    operated: Operated,
-    pairing: &Pairing<(usize, Option<Shown>)>,
-) -> Option<(usize, usize, String, Event)> {
-    let pair = pairing.pair(operated.call);
-    let at = pair.map_or(operated.message, |(_, (position, _))| *position);
-    let outcome = pairing.outcome(operated.call);
-    let event = match operated.operation {
+impl FileEvidence {
+    /// What the calls of one message did, in an order that is not known.
+    fn take(&mut self, siblings: &[Event]) {
+        let shown = siblings.iter().filter_map(|event| event.shown).max();
+        let changes = siblings.iter().any(|event| event.changed);
+        if changes {
+            self.changed = true;
+            let until_now = self.current.take().max(self.uncertain.take());
+            self.outdated = self.outdated.max(until_now);
+        }
+        let known =
+            if changes && siblings.len() > 1 { &mut self.uncertain } else { &mut self.current };
+        *known = (*known).max(shown);
+    }
+}
+
+/// What a call did, `None` where it certainly showed and changed nothing.
+fn event_of(operated: Operated, pairing: &Pairing<Option<Shown>>) -> Option<Event> {
+    let Operated { path, operation, message, from_start, payload_in_view, call } = operated;
+    let outcome = pairing.outcome(call);
+    let (changed, shown) = match operation {
         Operation::Read => {
-            let (Outcome::Ok, (_, Some(shown))) = pair? else {
+            let (Outcome::Ok, Some(shown)) = pairing.pair(call)? else {
                 return None;
             };
-            Event::Saw(if operated.from_start { *shown } else { Shown::PartOfRead.min(*shown) })
+            let part = *shown == Shown::WholeRead && !from_start;
+            (false, Some(if part { Shown::PartOfRead } else { *shown }))
         }
         // What failed changed nothing; what is not certain may have.
         Operation::Write | Operation::Edit if outcome == Outcome::Error => return None,
-        Operation::Write if outcome == Outcome::Ok && operated.payload_in_view => Event::Wrote,
-        Operation::Write | Operation::Edit => Event::Changed,
+        Operation::Write if outcome == Outcome::Ok && payload_in_view => {
+            (true, Some(Shown::Written))
+        }
+        Operation::Write | Operation::Edit => (true, None),
     };
-    Some((at, operated.message, operated.path, event))
+    Some(Event { message, path, changed, shown })
 }
 
 /// How much a read's result shows, by what Pi's read tool says about it.
@@ -238,61 +224,69 @@ fn ends_in_notice(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn label(events: Vec<(usize, usize, Event)>) -> Option<&'static str> {
-        let events = events
-            .into_iter()
-            .map(|(at, message, event)| (at, message, "f".to_owned(), event))
-            .collect();
-        Evidence::of_events(events).label("f")
+    /// The label of a file after these things, each with the number of its message.
+    fn label(events: &[(usize, Did)]) -> Option<&'static str> {
+        let event = |(message, did): &(usize, Did)| {
+            let (changed, shown) = match did {
+                Saw(shown) => (false, Some(*shown)),
+                Changed => (true, None),
+                Wrote => (true, Some(Shown::Written)),
+            };
+            Event { message: *message, path: "f".into(), changed, shown }
+        };
+        Evidence::of_events(events.iter().map(event).collect()).label("f")
     }
 
-    use Event::{Changed, Saw, Wrote};
+    enum Did {
+        Saw(Shown),
+        Changed,
+        Wrote,
+    }
+    use Did::{Changed, Saw, Wrote};
     use Shown::{PartOfRead, Read, WholeRead};
 
     #[test]
     fn a_later_partial_read_does_not_hide_a_whole_one() {
-        assert_eq!(
-            label(vec![(1, 0, Saw(WholeRead)), (3, 2, Saw(PartOfRead))]),
-            Some("full read in tail")
-        );
-        assert_eq!(label(vec![(1, 0, Saw(Read))]), Some("read output in tail"));
+        let whole = label(&[(0, Saw(WholeRead)), (1, Saw(PartOfRead))]);
+        assert_eq!(whole, Some("full read in tail"));
+        assert_eq!(label(&[(0, Saw(Read))]), Some("read output in tail"));
+        let siblings = label(&[(0, Saw(PartOfRead)), (0, Saw(WholeRead))]);
+        assert_eq!(siblings, Some("full read in tail"));
     }
 
     #[test]
     fn a_change_outdates_what_was_read_before_it() {
+        assert_eq!(label(&[(0, Saw(WholeRead)), (1, Changed)]), Some("read in tail, then edited"));
         assert_eq!(
-            label(vec![(1, 0, Saw(WholeRead)), (3, 2, Changed)]),
-            Some("read in tail, then edited")
-        );
-        assert_eq!(
-            label(vec![(1, 0, Saw(WholeRead)), (3, 2, Changed), (5, 4, Saw(PartOfRead))]),
+            label(&[(0, Saw(WholeRead)), (1, Changed), (2, Saw(PartOfRead))]),
             Some("partial read in tail")
         );
-        assert_eq!(label(vec![(1, 0, Changed)]), None);
+        assert_eq!(label(&[(0, Changed)]), None);
     }
 
     #[test]
     fn siblings_prove_no_order() {
-        for events in [
-            vec![(1, 0, Saw(WholeRead)), (2, 0, Changed)],
-            vec![(1, 0, Changed), (2, 0, Saw(WholeRead))],
-        ] {
-            assert_eq!(label(events), Some("read in tail; order uncertain"));
+        for siblings in [[(1, Saw(PartOfRead)), (1, Changed)], [(1, Changed), (1, Saw(PartOfRead))]]
+        {
+            assert_eq!(label(&siblings), Some("read in tail; order uncertain"));
+            let [one, other] = siblings;
+            // What was whole before them is outdated; what is read after them is not uncertain.
+            let with_others = [(0, Saw(WholeRead)), one, other];
+            assert_eq!(label(&with_others), Some("read in tail; order uncertain"));
+            let [_, one, other] = with_others;
+            let then_read = [one, other, (2, Saw(PartOfRead))];
+            assert_eq!(label(&then_read), Some("partial read in tail"));
+            let [one, other, _] = then_read;
+            assert_eq!(label(&[one, other, (2, Changed)]), Some("read in tail, then edited"));
         }
     }
 
     #[test]
     fn what_was_written_is_in_view_until_it_is_changed() {
-        assert_eq!(
-            label(vec![(1, 0, Saw(WholeRead)), (3, 2, Wrote)]),
-            Some("write content in tail")
-        );
-        assert_eq!(
-            label(vec![(1, 0, Wrote), (3, 2, Changed)]),
-            Some("write content in tail, then edited")
-        );
-        for events in [vec![(1, 0, Wrote), (2, 0, Changed)], vec![(1, 0, Changed), (2, 0, Wrote)]] {
-            assert_eq!(label(events), Some("write content in tail; order uncertain"));
+        assert_eq!(label(&[(0, Saw(WholeRead)), (1, Wrote)]), Some("write content in tail"));
+        assert_eq!(label(&[(0, Wrote), (1, Changed)]), Some("write content in tail, then edited"));
+        for events in [[(0, Wrote), (0, Changed)], [(0, Changed), (0, Wrote)]] {
+            assert_eq!(label(&events), Some("write content in tail; order uncertain"));
         }
     }
 

@@ -56,6 +56,9 @@ impl BaseKind {
 #[derive(Debug, Default)]
 pub struct History {
     pub base: Option<Base>,
+    /// A base that is still in the context, and that the next compaction replaces by spans because
+    /// the person asked for it.
+    pub rebuilding: Option<Base>,
     /// Oldest first, all from after the base.
     pub spans: Vec<StoredSpan>,
     pub files: FileLists,
@@ -106,28 +109,47 @@ pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
         }
         let at = timestamp.unwrap_or_default();
         match stored(details.as_ref(), &compaction, &at) {
-            Stored::Span(mut span) => {
-                if span.meta.n == 0 {
-                    span.meta.n = history.spans.len() + 1;
-                }
-                history.spans.push(span);
-            }
+            Stored::Span(span) => history.push(span, position, rebuilt),
             Stored::Raw => {
-                let n = history.spans.len() + 1;
-                history.spans.push(derived(branch, position, &compaction, at, n, cwd)?);
-            }
-            Stored::Base(_) if position < rebuilt => {
-                let n = history.spans.len() + 1;
-                history.spans.push(derived(branch, position, &compaction, at, n, cwd)?);
+                let span = derived(branch, position, &compaction, at, cwd)?;
+                history.push(span, position, rebuilt);
             }
             Stored::Base(kind) => {
-                history.spans.clear();
                 let text = compaction.summary.trim_end_matches(['\n', '\r']).to_owned();
-                history.base = Some(Base { kind, text, at });
+                let base = Some(Base { kind, text, at: at.clone() });
+                if position < rebuilt {
+                    let span = derived(branch, position, &compaction, at, cwd)?;
+                    history.push(span, position, rebuilt);
+                    history.rebuilding = base;
+                } else {
+                    history.spans.clear();
+                    (history.base, history.rebuilding) = (base, None);
+                }
             }
         }
     }
     Ok(history)
+}
+
+impl History {
+    /// Spans are counted from the base; without one to rebuild they have these numbers already.
+    fn push(&mut self, mut span: StoredSpan, position: usize, rebuilt: usize) {
+        span.meta.n = self.spans.len() + 1;
+        self.spans.push(span);
+        if position > rebuilt {
+            self.rebuilding = None;
+        }
+    }
+
+    /// The base that the context holds now.
+    pub fn base_in_context(&self) -> Option<&Base> {
+        self.base.as_ref().or(self.rebuilding.as_ref())
+    }
+
+    /// Part of the context was written by a model.
+    pub fn is_mixed(&self) -> bool {
+        self.base_in_context().is_some_and(|base| base.kind == BaseKind::ModelSummary)
+    }
 }
 
 /// The position up to which the person asked for bases to be replaced by spans of the raw branch.
@@ -177,7 +199,6 @@ fn older_span(details: &Fields, at: &str) -> Option<StoredSpan> {
         .map(|text| Item { kind: older_kind(&text), entry: String::new(), text })
         .collect();
     let meta = SpanMeta {
-        n: 0,
         at: span.string("at").unwrap_or_else(|| at.to_owned()),
         trigger: span.string("reason").unwrap_or_else(|| "unknown".into()),
         suffix: span_suffix(&items),
@@ -214,14 +235,12 @@ fn derived(
     position: usize,
     compaction: &Compaction,
     at: String,
-    n: usize,
     cwd: &str,
 ) -> Result<StoredSpan> {
     let context = Projection::at(branch, position)?;
     let end = kept_from(branch, position, compaction).min(position);
     let span = span::derive(&context, context.start..end.max(context.start), cwd)?;
     let meta = SpanMeta {
-        n,
         at,
         trigger: "unknown".into(),
         suffix: span_suffix(&span.items),

@@ -15,8 +15,6 @@ pub mod startup;
 pub mod verify;
 pub mod wording;
 
-use std::ops::Range;
-
 use serde_json::Value;
 
 use crate::error::Result;
@@ -59,9 +57,11 @@ pub struct Draft<'b> {
     span: Span,
     history: History,
     startup: Selection,
-    /// The startup reads that are out of the kept tail, with their texts.
-    startup_texts: Vec<(StartupRead, String)>,
+    /// The startup reads that are out of the kept tail, with the section that holds them.
+    passed_reads: Vec<StartupRead>,
+    reads_section: startup::Section,
     pins: Vec<Pin>,
+    pins_section: String,
     evidence: Evidence,
     tail_from: Option<String>,
     branch: &'b Branch<'b, 'b>,
@@ -90,7 +90,7 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
     let startup =
         startup::select(branch, &edits, history.startup.take(), request.instructions, request.cwd)?;
     let meta = SpanMeta {
-        n: history.spans.last().map_or(1, |last| last.meta.n + 1),
+        n: history.spans.len() + 1,
         at: request.at.to_owned(),
         trigger: request.trigger.to_owned(),
         words: request.words.map(str::to_owned),
@@ -102,15 +102,19 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
         Some(entry) => branch.session.read(entry, Detail::Kept)?.timestamp,
         None => None,
     };
+    let passed = passed_startup_reads(branch, &edits, &startup, request.first_kept)?;
+    let pins = pins::collect(branch, request.first_kept)?;
     Ok(Some(Draft {
         tokens_before: request.tokens_before,
         cwd: request.cwd.to_owned(),
         meta,
         span,
         history,
-        startup_texts: passed_startup_reads(branch, &edits, &startup, request.first_kept)?,
         startup,
-        pins: pins::collect(branch, request.first_kept)?,
+        reads_section: startup::render(&passed),
+        passed_reads: passed.into_iter().map(|(read, _)| read).collect(),
+        pins_section: pins::render(&pins),
+        pins,
         evidence: Evidence::of_tail(&context, &edits, request.first_kept, request.cwd)?,
         tail_from,
         branch,
@@ -145,17 +149,11 @@ impl Draft<'_> {
         stored.chain([(&self.meta, self.span.items.as_slice())]).collect()
     }
 
-    fn startup_section(&self) -> (String, Vec<Range<usize>>) {
-        let reads: Vec<_> =
-            self.startup_texts.iter().map(|(read, text)| (read, text.as_str())).collect();
-        startup::render(&reads)
-    }
-
     /// The size of what is never trimmed: the base, retained reads, pinned entries.
     fn fixed(&self, measure: Measure) -> u64 {
         let base = self.history.base.as_ref().map_or_else(String::new, render::base_block);
-        let parts = [base, self.startup_section().0, pins::render(&self.pins)];
-        parts.iter().filter(|part| !part.is_empty()).map(|part| measure.of(part) + 1).sum()
+        let parts = [&base, &self.reads_section.text, &self.pins_section];
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| measure.of(part) + 1).sum()
     }
 
     /// The conversation does not fit the limit.
@@ -173,26 +171,15 @@ impl Draft<'_> {
         self.history.base.as_ref().is_some_and(|base| base.kind == BaseKind::ModelSummary)
     }
 
-    pub fn pins(&self) -> &[Pin] {
-        &self.pins
-    }
-
-    pub fn startup_reads(&self) -> &Selection {
-        &self.startup
-    }
-
-    /// Makes the checkpoint; a given limit trims it to `trim_to` per cent of the limit.
+    /// Makes the checkpoint. Over a given limit it is trimmed, to `trim_to` per cent of the limit.
     pub fn finish(&self, limit: Option<(Limit, f64)>) -> Compacted {
         let spans = self.spans();
         let pieces = match limit {
             Some((limit, trim_to)) => {
-                let target = (limit.size as f64 * trim_to / 100.0) as u64;
-                budget::trim(&spans, self.fixed(limit.measure), limit.measure, target)
+                budget::trim(&spans, self.fixed(limit.measure), limit, trim_to)
             }
             None => budget::whole(&spans),
         };
-        let (startup_section, ranges) = self.startup_section();
-        let pins = pins::render(&self.pins);
         let file_lists = file_lists::render(&self.history.files, &|file, modified| {
             self.annotation(file, modified)
         });
@@ -201,8 +188,8 @@ impl Draft<'_> {
                 base: self.history.base.as_ref(),
                 spans: &spans,
                 pieces: &pieces,
-                startup_reads: &startup_section,
-                pins: &pins,
+                startup_reads: &self.reads_section.text,
+                pins: &self.pins_section,
                 file_lists: &file_lists,
                 remarks: Remarks {
                     compaction: self.history.compactions + 1,
@@ -222,10 +209,10 @@ impl Draft<'_> {
         }
         let at = rendered.startup_reads_at;
         let startup_texts: Vec<_> = self
-            .startup_texts
+            .passed_reads
             .iter()
-            .zip(ranges)
-            .map(|((read, _), range)| (read.entry.clone(), at + range.start..at + range.end))
+            .zip(&self.reads_section.texts)
+            .map(|(read, range)| (read.entry.as_str(), at + range.start..at + range.end))
             .collect();
         let details = details::build(details::Parts {
             meta: &self.meta,
@@ -246,13 +233,13 @@ impl Draft<'_> {
         if let Some(label) = self.evidence.label(&file.path) {
             return Some(label.to_owned());
         }
-        let retained = self.startup_texts.iter().filter(|(read, _)| read.path == file.path);
+        let retained = self.passed_reads.iter().filter(|read| read.path == file.path);
         let position = |entry: &str| self.branch.position(entry);
-        let read_at = retained.filter_map(|(read, _)| position(&read.entry)).max();
+        let read_at = retained.filter_map(|read| position(&read.entry)).max();
         match read_at {
             Some(read_at) => {
-                let edited =
-                    file.edit.as_deref().and_then(position).is_some_and(|edit| edit > read_at);
+                let edited = self.evidence.is_changed(&file.path)
+                    || file.edit.as_deref().and_then(position).is_some_and(|edit| edit > read_at);
                 Some(
                     if edited {
                         "startup read retained, then edited"

@@ -1,6 +1,7 @@
 //! The checkpoint as text. What does not change from one compaction to the next comes first.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
 use super::budget::{Piece, SpanRef};
@@ -8,7 +9,7 @@ use super::details::SpanMeta;
 use super::history::{Base, BaseKind};
 use super::item::{self, Item};
 use super::wording;
-use crate::text::{counted, escape_attribute, grouped};
+use crate::text::{clip, counted, escape_attribute, grouped};
 
 /// The parts of a checkpoint that were rendered by their own rooms, in their order.
 pub struct Checkpoint<'a> {
@@ -48,29 +49,7 @@ impl Checkpoint<'_> {
             out.push('\n');
             out.push_str(&base_block(base));
         }
-        let mut new_span = None;
-        for piece in self.pieces {
-            out.push('\n');
-            match piece {
-                Piece::Whole(at) => {
-                    let range = push_span(&mut out, self.spans[*at]);
-                    new_span = (*at + 1 == self.spans.len()).then_some(range);
-                }
-                Piece::Trimmed(at, lines) => {
-                    let (meta, _) = self.spans[*at];
-                    out.push_str(&open_tag(meta, true));
-                    out.push_str(&trimmed_note(self.spans[*at]));
-                    for line in lines {
-                        out.push_str(line);
-                        out.push('\n');
-                    }
-                    out.push_str(&close_tag(meta));
-                }
-                Piece::Emptied { first, last, trimmed } => {
-                    out.push_str(&emptied(&self.spans[*first..=*last], *trimmed));
-                }
-            }
-        }
+        let new_span = push_conversation(&mut out, self.spans, self.pieces);
         let mut startup_reads_at = out.len();
         for (at, section) in [self.startup_reads, self.pins, self.file_lists].iter().enumerate() {
             if !section.is_empty() {
@@ -107,7 +86,13 @@ impl Checkpoint<'_> {
             out.push_str(wording::NO_PROGRESS);
         }
         if let Some(words) = &meta.words {
-            out.push_str(&format!("With /compact the user wrote: {words}\n"));
+            out.push_str("With /compact the user wrote:");
+            if words.contains(['\n', '\r']) {
+                out.push('\n');
+                fenced(out, "compact-words", "", words);
+            } else {
+                out.push_str(&format!(" {words}\n"));
+            }
         }
     }
 }
@@ -159,13 +144,54 @@ pub fn emptied_numbers(summary: &str) -> impl Iterator<Item = RangeInclusive<usi
     })
 }
 
-/// The line that opens a span.
+/// The conversation section alone.
+pub fn conversation(spans: &[SpanRef], pieces: &[Piece]) -> String {
+    let mut out = String::new();
+    push_conversation(&mut out, spans, pieces);
+    out
+}
+
+/// Gives the bytes of the last span's items; `None` where the cap changed them.
+fn push_conversation(
+    out: &mut String,
+    spans: &[SpanRef],
+    pieces: &[Piece],
+) -> Option<Range<usize>> {
+    let mut new_span = None;
+    for piece in pieces {
+        out.push('\n');
+        match piece {
+            Piece::Whole(at) => {
+                let range = push_span(out, spans[*at]);
+                new_span = (*at + 1 == spans.len()).then_some(range);
+            }
+            Piece::Trimmed(at, lines) => {
+                let (meta, _) = spans[*at];
+                out.push_str(&open_tag(meta, true));
+                out.push_str(&trimmed_note(spans[*at]));
+                for line in lines {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+                out.push_str(&close_tag(meta));
+            }
+            Piece::Emptied(emptied) => out.push_str(&emptied.to_string()),
+        }
+    }
+    new_span
+}
+
+/// The line that opens a span. A trimmed one keeps the beginning of the words.
 pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
     let covers = covers(meta.from.as_deref(), meta.to.as_deref());
+    let shown = |words: &String| match trimmed {
+        true => escape_attribute(&clip(words, TRIMMED_WORDS)),
+        false => escape_attribute(words),
+    };
     let words = meta
         .words
         .as_ref()
-        .map_or_else(String::new, |words| format!(" words=\"{}\"", escape_attribute(words)));
+        .map_or_else(String::new, |words| format!(" words=\"{}\"", shown(words)));
     format!(
         "<{SPAN_TAG}{} n=\"{}\"{covers} compacted-at=\"{}\" trigger=\"{}\"{words}{}>\n",
         meta.suffix,
@@ -177,6 +203,8 @@ pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
 }
 
 const TRIMMED: &str = " trimmed=\"true\"";
+/// Characters of the words given with `/compact` that the tag of a trimmed span keeps.
+const TRIMMED_WORDS: usize = 120;
 
 fn covers(from: Option<&str>, to: Option<&str>) -> String {
     match (from, to) {
@@ -193,54 +221,105 @@ pub fn close_tag(meta: &SpanMeta) -> String {
 }
 
 /// The first line of a trimmed span.
-pub fn trimmed_note(span: SpanRef) -> String {
-    format!("(Trimmed to fit the size cap: lines are missing or cut. {})\n", whereabouts(&[span]))
+pub fn trimmed_note((_, items): SpanRef) -> String {
+    let entries = Entries::of(items);
+    format!("(Trimmed to fit the size cap: lines are missing or cut. {entries})\n")
 }
 
-/// Spans without a line, in one tag.
-pub fn emptied(spans: &[SpanRef], trimmed: bool) -> String {
-    let (Some((first, _)), Some((last, _))) = (spans.first(), spans.last()) else {
-        return String::new();
-    };
-    if spans.len() == 1 && !trimmed {
-        return open_tag(first, false) + &close_tag(first);
+/// Neighbouring spans without a line, in one tag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Emptied<'a> {
+    first: &'a SpanMeta,
+    last: &'a SpanMeta,
+    from: Option<&'a str>,
+    to: Option<&'a str>,
+    entries: Entries<'a>,
+    /// The cap took lines from any of them.
+    trimmed: bool,
+}
+
+impl<'a> Emptied<'a> {
+    pub fn of((meta, items): SpanRef<'a>, trimmed: bool) -> Emptied<'a> {
+        let (from, to) = (meta.from.as_deref(), meta.to.as_deref());
+        Emptied { first: meta, last: meta, from, to, entries: Entries::of(items), trimmed }
     }
-    let numbers =
-        if first.n == last.n { first.n.to_string() } else { format!("{}-{}", first.n, last.n) };
-    let covers = covers(
-        spans.iter().find_map(|(meta, _)| meta.from.as_deref()),
-        spans.iter().rev().find_map(|(meta, _)| meta.to.as_deref()),
-    );
-    let mark = if trimmed { TRIMMED } else { "" };
-    let note = if trimmed {
-        format!("(Trimmed to fit the size cap: no line is left. {})\n", whereabouts(spans))
-    } else {
-        String::new()
-    };
-    format!(
-        "<{SPAN_TAG} n=\"{numbers}\"{covers} compacted-at=\"{}\"{mark}>\n{note}</{SPAN_TAG}>\n",
-        escape_attribute(&last.at)
-    )
+
+    /// Together with the spans that follow.
+    pub fn and(&self, next: &Emptied<'a>) -> Emptied<'a> {
+        Emptied {
+            first: self.first,
+            last: next.last,
+            from: self.from.or(next.from),
+            to: next.to.or(self.to),
+            entries: self.entries.and(next.entries),
+            trimmed: self.trimmed || next.trimmed,
+        }
+    }
 }
 
-/// Where the lines of spans can be found again.
-fn whereabouts(spans: &[SpanRef]) -> String {
-    let ids = |item: &&Item| !item.entry.is_empty();
-    let first = spans.iter().flat_map(|(_, items)| items.iter()).find(ids);
-    let last = spans.iter().rev().flat_map(|(_, items)| items.iter().rev()).find(ids);
-    match (first, last) {
-        (Some(first), Some(last)) if first.entry != last.entry => {
-            format!("They are in the session, entries {} to {}.", first.entry, last.entry)
+impl fmt::Display for Emptied<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Emptied { first, last, .. } = self;
+        let single = std::ptr::eq(*first, *last);
+        if single && !self.trimmed {
+            return write!(f, "{}{}", open_tag(first, false), close_tag(first));
         }
-        (Some(first), _) => format!("They are in the session, entry {}.", first.entry),
-        _ => "They are in the session.".to_owned(),
+        let numbers = match single {
+            true => first.n.to_string(),
+            false => format!("{}-{}", first.n, last.n),
+        };
+        let covers = covers(self.from, self.to);
+        let at = escape_attribute(&last.at);
+        write!(f, "<{SPAN_TAG} n=\"{numbers}\"{covers} compacted-at=\"{at}\"")?;
+        if self.trimmed {
+            write!(
+                f,
+                "{TRIMMED}>\n(Trimmed to fit the size cap: no line is left. {})",
+                self.entries
+            )?;
+        } else {
+            f.write_str(">")?;
+        }
+        write!(f, "\n</{SPAN_TAG}>\n")
+    }
+}
+
+/// Where the lines of spans can be found again: their first and last entry, if they are known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Entries<'a>(Option<(&'a str, &'a str)>);
+
+impl<'a> Entries<'a> {
+    fn of(items: &'a [Item]) -> Entries<'a> {
+        let mut known = items.iter().map(|item| item.entry.as_str()).filter(|id| !id.is_empty());
+        let first = known.next();
+        Entries(first.map(|first| (first, known.next_back().unwrap_or(first))))
+    }
+
+    fn and(self, next: Entries<'a>) -> Entries<'a> {
+        Entries(match (self.0, next.0) {
+            (Some((first, _)), Some((_, last))) => Some((first, last)),
+            (one, other) => one.or(other),
+        })
+    }
+}
+
+impl fmt::Display for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.0 {
+            Some((first, last)) if first != last => {
+                write!(f, "They are in the session, entries {first} to {last}.")
+            }
+            Some((first, _)) => write!(f, "They are in the session, entry {first}."),
+            None => f.write_str("They are in the session."),
+        }
     }
 }
 
 /// Puts `text` into a tag that the text itself cannot close; returns the text's byte range.
 pub fn fenced(out: &mut String, tag: &str, attributes: &str, text: &str) -> Range<usize> {
     let tag = format!("{tag}{}", free_suffix(tag, text));
-    out.push_str(&format!("<{tag} {attributes}>\n"));
+    let space = if attributes.is_empty() { "" } else { " " };
+    out.push_str(&format!("<{tag}{space}{attributes}>\n"));
     let start = out.len();
     out.push_str(text);
     let end = out.len();

@@ -27,8 +27,7 @@ pub struct Span {
     /// Message entries of the span.
     pub entries: usize,
     pub operations: Vec<FileOperation>,
-    /// Estimated tokens of what the span took in the context; of results and outputs, which are
-    /// not read, by the bytes of their lines.
+    /// Estimated tokens of what the span took in the context.
     pub tokens: u64,
 }
 
@@ -55,16 +54,32 @@ pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) ->
         let Some(number) = context.branch.get(position) else {
             continue;
         };
-        builder.span.tokens += match &entry.body {
-            Body::ToolResult(_) | Body::Bash(_) => context.branch.session.line_bytes(number) / 4,
-            body => estimate::tokens(body),
-        };
+        builder.span.tokens += tokens(&entry.body, context.branch.session.line_bytes(number));
         let id = context.branch.session.id(number);
         if builder.entry(id, entry.body) {
             builder.seen(id, entry.timestamp);
         }
     }
     Ok(builder.finish())
+}
+
+/// Bytes of a line that are no content: names, ids, times; with an answer also the usage.
+const RESULT_FRAME_BYTES: u64 = 260;
+const ANSWER_FRAME_BYTES: u64 = 640;
+
+/// Estimated tokens of a message. What was passed over without being read (outputs, thinking) is
+/// reckoned by the bytes of the line.
+fn tokens(body: &Body, line_bytes: u64) -> u64 {
+    let by_line = |frame: u64| line_bytes.saturating_sub(frame) / 4;
+    match body {
+        Body::ToolResult(_) | Body::Bash(_) => by_line(RESULT_FRAME_BYTES),
+        Body::Assistant(message)
+            if message.content.iter().any(|block| matches!(block, Block::Thinking(_))) =>
+        {
+            by_line(ANSWER_FRAME_BYTES).max(estimate::tokens(body))
+        }
+        body => estimate::tokens(body),
+    }
 }
 
 #[derive(Default)]

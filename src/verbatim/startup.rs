@@ -3,6 +3,9 @@
 //!
 //! Which file is named is a question of letters: nothing is opened and nothing understood.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
 use super::render::fenced;
 use crate::error::Result;
 use crate::json::Fields;
@@ -88,6 +91,7 @@ fn shown_text(branch: &Branch, edits: &Edits, entry: EntryNo) -> Result<Option<S
 
 struct Candidate {
     entry: EntryNo,
+    /// Relative to the working directory where it lies inside.
     path: String,
     offset: Option<f64>,
     limit: Option<f64>,
@@ -107,7 +111,7 @@ fn complete(
     };
     let second = users.next().map(|(position, _)| position);
     selection.open = second.is_none();
-    let candidates = candidates(branch, edits, first + 1..second.unwrap_or(branch.len()))?;
+    let candidates = candidates(branch, edits, first + 1..second.unwrap_or(branch.len()), cwd)?;
 
     let mut instructions = if given.is_empty() { of_session(branch)? } else { given.to_vec() };
     for candidate in candidates.iter().filter(|candidate| is_instruction_file(&candidate.path)) {
@@ -115,17 +119,21 @@ fn complete(
             instructions.push(Instructions { path: candidate.path.clone(), text });
         }
     }
+    // Long before the second user message the same files may have been read many times.
+    let mut named: HashMap<String, bool> = HashMap::new();
+    let known: HashSet<String> = selection.reads.iter().map(|read| read.entry.clone()).collect();
     for candidate in candidates {
         let id = branch.session.id(candidate.entry);
-        if selection.reads.iter().any(|read| read.entry == id)
-            || !instructions.iter().any(|instructions| names(instructions, &candidate.path, cwd))
-            || shown_text(branch, edits, candidate.entry)?.is_none()
+        let is_named = *named.entry(candidate.path.clone()).or_insert_with(|| {
+            instructions.iter().any(|instructions| names(instructions, &candidate.path, cwd))
+        });
+        if known.contains(id) || !is_named || shown_text(branch, edits, candidate.entry)?.is_none()
         {
             continue;
         }
         selection.reads.push(StartupRead {
             entry: id.to_owned(),
-            path: relative(&candidate.path, cwd),
+            path: candidate.path,
             offset: candidate.offset,
             limit: candidate.limit,
             text: None,
@@ -138,7 +146,8 @@ fn complete(
 fn candidates(
     branch: &Branch,
     edits: &Edits,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
+    cwd: &str,
 ) -> Result<Vec<Candidate>> {
     let session = branch.session;
     let mut pairing = Pairing::default();
@@ -166,7 +175,7 @@ fn candidates(
                         {
                             let (offset, limit) =
                                 (arguments.number("offset"), arguments.number("limit"));
-                            calls.push((number, path, offset, limit));
+                            calls.push((number, relative(&path, cwd), offset, limit));
                         }
                     }
                 }
@@ -223,17 +232,11 @@ fn is_instruction_file(path: &str) -> bool {
 /// Whether the instructions name the file, by whole path, by the path from the working directory
 /// or from their own folder, or by its bare name.
 fn names(instructions: &Instructions, path: &str, cwd: &str) -> bool {
-    let absolute = if is_absolute(path) { path.to_owned() } else { format!("{cwd}/{path}") };
-    let absolute = relative(&absolute, "");
-    let folder_of =
-        |path: &str| path.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_owned());
-    let own = if is_absolute(&instructions.path) {
-        instructions.path.clone()
-    } else {
-        relative(&format!("{cwd}/{}", instructions.path), "")
-    };
+    let absolute = absolute(path, cwd);
+    let own = self::absolute(&instructions.path, cwd);
+    let own_folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = absolute.rsplit('/').next().unwrap_or_default().to_owned();
-    let mut spellings = vec![relative(&absolute, cwd), relative(&absolute, &folder_of(&own))];
+    let mut spellings = vec![relative(&absolute, cwd), relative(&absolute, own_folder)];
     if name.contains('.') || name.chars().count() >= 3 {
         spellings.push(name);
     }
@@ -241,6 +244,14 @@ fn names(instructions: &Instructions, path: &str, cwd: &str) -> bool {
     spellings
         .iter()
         .any(|spelling| spelling.len() > 1 && stands_alone(&instructions.text, spelling))
+}
+
+/// A path in a home directory stays as it is: nobody here knows where that lies.
+fn absolute(path: &str, cwd: &str) -> String {
+    match is_absolute(path) || path.starts_with('~') {
+        true => relative(path, ""),
+        false => relative(&format!("{cwd}/{path}"), ""),
+    }
 }
 
 /// Whether `name` stands in the text as a path of its own: not inside a longer path or name.
@@ -261,13 +272,20 @@ fn is_name_character(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | '-')
 }
 
-/// The section of the checkpoint, and the byte range of each read's text within it.
-pub fn render(reads: &[(&StartupRead, &str)]) -> (String, Vec<std::ops::Range<usize>>) {
-    let mut out = String::new();
-    let mut ranges = Vec::new();
+/// The section of the checkpoint.
+#[derive(Debug, Default)]
+pub struct Section {
+    pub text: String,
+    /// The byte range of each read's text within it.
+    pub texts: Vec<Range<usize>>,
+}
+
+pub fn render(reads: &[(StartupRead, String)]) -> Section {
+    let mut section = Section::default();
     if reads.is_empty() {
-        return (out, ranges);
+        return section;
     }
+    let out = &mut section.text;
     out.push_str("<retained-startup-reads note=\"outputs of the first reads, as they were then; files may have changed since\">\n");
     for (read, text) in reads {
         let mut attributes =
@@ -277,10 +295,10 @@ pub fn render(reads: &[(&StartupRead, &str)]) -> (String, Vec<std::ops::Range<us
                 attributes.push_str(&format!(" {name}=\"{value}\""));
             }
         }
-        ranges.push(fenced(&mut out, "startup-read", &attributes, text));
+        section.texts.push(fenced(out, "startup-read", &attributes, text));
     }
     out.push_str("</retained-startup-reads>\n");
-    (out, ranges)
+    section
 }
 
 #[cfg(test)]
@@ -321,6 +339,10 @@ mod tests {
         ] {
             assert!(!named(text, "docs/style.md"), "{text}");
         }
+        // The folder of the instructions is not the one that `~` or `..` lead to.
+        assert!(!named("docs/style.md", "~/docs/style.md"));
+        assert!(named("see ~/docs/style.md", "~/docs/style.md"));
+        assert!(!named("docs/style.md", "../docs/style.md"));
         // A name that short would match anything.
         assert!(!named("give it a go", "src/a"));
         assert!(named("see src/a for it", "src/a"));

@@ -39,6 +39,7 @@ const FILES = {
  *   session                 a session's text to open, with {{cwd}} for the project folder
  *   env, files              added to the environment, to the project
  *   autoCompaction          false: only by hand
+ *   onDialog                answers dialogs (see Dialogs)
  */
 export async function openChat(t, options = {}) {
   const { window = 200_000, reserve = 4000, keep = 300, autoCompaction = true } = options;
@@ -63,6 +64,7 @@ export async function openChat(t, options = {}) {
     extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION],
     args,
     env: { PI_STET_BIN: BINARY, ORACLE_LOG: oracleLog, ...options.env },
+    onDialog: options.onDialog,
   });
   chat.oracleLog = oracleLog;
   t.after(async () => {
@@ -71,6 +73,29 @@ export async function openChat(t, options = {}) {
   });
   return chat;
 }
+
+/** A person who gives these answers to the dialogs that appear, one after the other. */
+export class Dialogs {
+  /** The answers: a text, ESCAPE or SILENCE. */
+  constructor(...answers) {
+    this.answers = answers;
+    /** The dialogs as they were shown: { method, title, options? }. */
+    this.shown = [];
+    this.onDialog = (request) => this.answer(request);
+  }
+
+  answer(request) {
+    if (!["select", "input", "confirm"].includes(request.method)) return undefined;
+    this.shown.push(request);
+    // A dialog that no test foresees is dismissed; the number of those shown tells.
+    const answer = this.answers.length > 0 ? this.answers.shift() : ESCAPE;
+    if (answer === SILENCE) return undefined;
+    return answer === ESCAPE ? { cancelled: true } : { value: answer };
+  }
+}
+
+export const ESCAPE = Symbol("Escape");
+export const SILENCE = Symbol("silence");
 
 class Chat extends Conversation {
   /** Ends Pi and opens the same session file in a new Pi. */
@@ -96,10 +121,24 @@ class Chat extends Conversation {
     return (await this.branch()).filter(isCompaction);
   }
 
-  /** Texts of the notices that were shown. */
-  notices() {
+  /** Texts of the notices that were shown, those of one level if it is named. */
+  notices(level) {
     return this.events()
       .filter((event) => event.type === "extension_ui_request" && event.method === "notify")
+      .filter((event) => level === undefined || event.notifyType === level)
       .map((event) => event.message);
+  }
+
+  /** A command of ours; gives the notices it led to as one text. */
+  async command(text) {
+    const before = this.notices().length;
+    await this.pi.prompt(text);
+    return this.notices().slice(before).join("\n");
+  }
+
+  /** The data of the branch's custom entries of a type, oldest first. */
+  async settings(customType) {
+    const entries = await this.branch();
+    return entries.filter((entry) => entry.customType === customType).map((entry) => entry.data);
   }
 }

@@ -14,6 +14,26 @@ export function spansOf(summary) {
   }));
 }
 
+const PIECE = /<(compacted-span[^\s>]*) n="([\d-]+)"([^>]*)>\n([\s\S]*?)\n?<\/\1>/g;
+
+/** The same with what the cap made of them: `n` is a text, "1-4" for spans that share a placeholder. */
+export function piecesOf(summary) {
+  return [...summary.matchAll(PIECE)].map((match) => ({
+    n: match[2],
+    attributes: attributesOf(match[3]),
+    text: match[4],
+    end: match.index + match[0].length,
+  }));
+}
+
+/** What a budget is for: everything between the introduction and the file lists or remarks. */
+export function sectionOf(summary) {
+  const from = summary.search(/\n<compacted-(base|span) /);
+  const to = summary.search(/\n\n(<read-files |<modified-files |Compaction \d+ \()/);
+  assert.ok(from >= 0 && to > from, "the checkpoint has a conversation");
+  return summary.slice(from, to + 1);
+}
+
 function attributesOf(text) {
   return Object.fromEntries([...text.matchAll(/ ([\w-]+)="([^"]*)"/g)].map((match) => [match[1], match[2]]));
 }

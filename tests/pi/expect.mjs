@@ -202,7 +202,7 @@ function checkRequest(chat, { entry }, carried, branch, mustLoseOutput) {
   for (const text of said) assert.ok(sent.includes(text), `${where} holds "${text.slice(0, 80)}" word for word`);
 
   const kept = keptText(branch, entry);
-  const retained = retainedReads(entry, branch).flatMap((read) => removedLines(read.message));
+  const retained = retainedEntries(entry, branch).flatMap(({ message }) => removedLines(message));
   const allowed = [...said, ...spans.map(({ message }) => signatureText(message)), ...retained, kept].join("\n");
   const gone = spans.flatMap(({ message }) => removedLines(message)).filter((line) => !allowed.includes(line));
   for (const line of gone) assert.ok(!sent.includes(line), `${where} must not hold "${line.slice(0, 80)}"`);
@@ -210,14 +210,15 @@ function checkRequest(chat, { entry }, carried, branch, mustLoseOutput) {
   assert.ok(!mustLoseOutput || !hadOutput || gone.length > 0, `${where}: the test has outputs to look for`);
 }
 
-/** The one exception: the checkpoint retains the reads with which the session began, by entry. */
-function retainedReads({ id, summary }, branch) {
+/** The exceptions: the reads with which the session began, and what the user labelled, by entry. */
+function retainedEntries({ id, summary }, branch) {
   const afterSpans = summary.slice(spansOf(summary).at(-1).end);
-  const ids = [...afterSpans.matchAll(/^<startup-read [^\n]*entry="([^"]+)"/gm)].map((match) => match[1]);
-  return ids.map((readId) => {
-    const read = branch.find((entry) => entry.id === readId);
-    assert.equal(read?.message?.toolName, "read", `compaction ${id} retains ${readId}, which is the result of a read`);
-    return read;
+  const tags = [...afterSpans.matchAll(/^<(startup-read|pinned)[-\d]* [^\n]*entry="([^"]+)"/gm)];
+  return tags.map(([, tag, retained]) => {
+    const entry = branch.find((other) => other.id === retained);
+    assert.ok(entry?.message, `compaction ${id} retains ${retained}, which is a message`);
+    if (tag === "startup-read") assert.equal(entry.message.toolName, "read", `${retained} is the result of a read`);
+    return entry;
   });
 }
 

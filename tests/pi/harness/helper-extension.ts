@@ -11,6 +11,8 @@
 //                                      retain-none  the same, keeping no entry at all
 //                                      keep-all     the same, keeping everything from the first message on
 //                                      empty        with {}, which erases earlier answers
+//   /helper reload                   load all extensions again
+//   /helper window TOKENS            the model's context window as extensions see it
 //   /helper later DURATION           let the recording clock jump ahead (record/clock.mjs)
 //
 // omit and replace take effect at the end of the next turn: Pi takes context
@@ -61,6 +63,12 @@ export default function helper(pi: ExtensionAPI) {
         case "compactions":
           answer = first as Answer;
           answersLeft = Number(rest || "1");
+          return;
+        case "reload":
+          await ctx.reload();
+          return;
+        case "window":
+          ctx.model!.contextWindow = Number(first);
           return;
         case "later":
           (globalThis as any).recordingClock.advance(durationMs(first));
