@@ -79,7 +79,7 @@ export function sessionInline(ctx: ExtensionContext): SessionRef {
 }
 
 function modelOf({ model }: ExtensionContext): Envelope["model"] {
-  return model && { provider: model.provider, id: model.id, contextWindow: model.contextWindow };
+  return model && { provider: model.provider, id: model.id, api: model.api, contextWindow: model.contextWindow };
 }
 
 function promptOf(host: Host, ctx: ExtensionContext): Pick<Envelope, "contextFiles" | "systemPrompt"> {
