@@ -2,7 +2,9 @@
 
 use crate::orientation;
 use crate::protocol::PROTOCOL;
-use crate::protocol::manifest::{Command, ExecutionMode, Hook, Limits, Manifest, MessageType, Tool, When};
+use crate::protocol::manifest::{
+    Command, ExecutionMode, Hook, Limits, Manifest, MessageType, Tool, When,
+};
 use crate::recovery::{GREP, LIST, LOOKUP, SHOW};
 use serde_json::{Value, json};
 
