@@ -1,7 +1,10 @@
 //! What the host registers for this binary.
 
+use crate::orientation;
 use crate::protocol::PROTOCOL;
-use crate::protocol::manifest::{Command, ExecutionMode, Hook, Limits, Manifest, Tool};
+use crate::protocol::manifest::{
+    Command, ExecutionMode, Hook, Limits, Manifest, MessageType, Tool, When,
+};
 use crate::recovery::{GREP, LIST, LOOKUP, SHOW};
 use serde_json::{Value, json};
 
@@ -25,6 +28,8 @@ pub fn manifest() -> Manifest {
             hook("session_before_compact", true),
             hook("session_compact", true),
             hook("session_compact_failed", false),
+            hook_when_compacted("before_agent_start"),
+            hook_when_compacted("context_with_system"),
         ],
         tools: tools(),
         commands: vec![
@@ -41,7 +46,10 @@ pub fn manifest() -> Manifest {
             command("stet", "Show what pi-stet does on this branch", &[]),
         ],
         prompt_sections: Vec::new(),
-        message_types: Vec::new(),
+        message_types: vec![MessageType {
+            custom_type: orientation::CUSTOM_TYPE.to_owned(),
+            line: "Told the model what it has in view after the compaction".to_owned(),
+        }],
     }
 }
 
@@ -140,6 +148,10 @@ pub fn parameters(tool: &str) -> Value {
 
 fn hook(event: &str, session: bool) -> Hook {
     Hook { event: event.to_owned(), session, when: None, timeout_ms: HOST_TIMEOUT_MS, active: true }
+}
+
+fn hook_when_compacted(event: &str) -> Hook {
+    Hook { when: Some(When::Compacted), ..hook(event, true) }
 }
 
 fn command(name: &str, description: &str, completions: &[&[&str]]) -> Command {

@@ -78,8 +78,12 @@ export function sessionInline(ctx: ExtensionContext): SessionRef {
   return { id: sessions.getSessionId(), cwd: sessions.getCwd(), branch, labels: labelsOf(sessions, branch) };
 }
 
-function modelOf({ model }: ExtensionContext): Envelope["model"] {
-  return model && { provider: model.provider, id: model.id, contextWindow: model.contextWindow };
+function modelOf(ctx: ExtensionContext): Envelope["model"] {
+  const { model } = ctx;
+  if (!model) return undefined;
+  // A virtual model has no window of its own; Pi then counts with that of the model that answered last.
+  const contextWindow = model.contextWindow || ctx.getContextUsage()?.contextWindow || 0;
+  return { provider: model.provider, id: model.id, api: model.api, contextWindow };
 }
 
 function promptOf(host: Host, ctx: ExtensionContext): Pick<Envelope, "contextFiles" | "systemPrompt"> {

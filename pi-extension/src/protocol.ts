@@ -98,7 +98,7 @@ export interface Envelope {
   };
   session?: SessionRef;
   cut?: Cut;
-  model?: { provider: string; id: string; contextWindow: number };
+  model?: { provider: string; id: string; api: string; contextWindow: number };
   settings?: unknown;
   contextFiles?: ContextFile[];
   systemPrompt?: string;

@@ -25,7 +25,7 @@ test("a session with compaction: each hook once, its answer in the session and i
     assert.equal(start.host.mode, "rpc");
     assert.equal(start.host.agentDir, pi.ws.agentDir);
     assert.deepEqual(start.host.compaction, { reserveTokens: 4000, keepRecentTokens: 50 });
-    assert.deepEqual(start.model, { provider: "fake", id: "fake-1", contextWindow: 32000 });
+    assert.deepEqual(start.model, { provider: "fake", id: "fake-1", api: "openai-completions", contextWindow: 32000 });
 
     const [compact] = pi.envelopes("session_before_compact");
     const [file] = pi.ws.sessionFiles();

@@ -1,10 +1,13 @@
-//! `session_compact`: a compaction was saved. One notice says what it did.
+//! `session_compact`: a compaction was saved. One notice says what it did, and the re-orientation
+//! goes into the work that continues by itself.
 
+use super::before_agent_start::message;
 use super::call::Call;
 use crate::error::Result;
+use crate::orientation::Due;
 use crate::protocol::envelope::Compacted;
-use crate::protocol::reply::{Level, Reply};
-use crate::session::{Body, Detail, Kind, projection::Projection};
+use crate::protocol::reply::{DeliverAs, Effect, Level, Reply};
+use crate::session::{Body, Branch, Detail, Kind, projection::Projection};
 use crate::text::grouped;
 use crate::verbatim::{details, history, wording};
 use crate::{json::Fields, session::estimate};
@@ -13,6 +16,13 @@ pub fn handle(call: &Call) -> Result<Reply> {
     let payload: Compacted = call.payload()?;
     let session = call.session()?;
     let branch = call.branch(&session)?;
+    let mut reply = report(call, &payload, &branch)?;
+    reply.effects.extend(re_orientation(call, &payload, &branch)?);
+    Ok(reply)
+}
+
+fn report(call: &Call, payload: &Compacted, branch: &Branch) -> Result<Reply> {
+    let session = branch.session;
     let Some(entry) =
         session.find(&payload.compaction_id).filter(|e| session.kind(*e) == Kind::Compaction)
     else {
@@ -25,8 +35,8 @@ pub fn handle(call: &Call) -> Result<Reply> {
     if kind.as_deref() != Some(details::KIND) {
         return Ok(Reply::default());
     }
-    let history = history::read(&branch, call.cwd())?;
-    let after = estimate::context_tokens(&Projection::of(&branch)?)?;
+    let history = history::read(branch, call.cwd())?;
+    let after = estimate::context_tokens(&Projection::of(branch)?)?;
     let before = compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64;
     let mut reply = Reply::default().notify(
         Level::Info,
@@ -67,4 +77,30 @@ fn fit_warning(call: &Call, after: u64) -> Option<String> {
             grouped(settings.keep_recent_tokens as u64),
         )
     })
+}
+
+/// The API of models that only choose another model for each request.
+const VIRTUAL_API: &str = "pi-virtual";
+
+/// The message for a run that goes on, or none: what waits for a person gets it when the next run
+/// begins.
+fn re_orientation(call: &Call, payload: &Compacted, branch: &Branch) -> Result<Option<Effect>> {
+    let host = &call.envelope.host;
+    let goes_on = host.in_run || payload.will_retry || host.pending_messages;
+    // `/compact` ends the run; what is queued then waits for the next one.
+    if !goes_on || payload.reason == "manual" {
+        return Ok(None);
+    }
+    let due = Due::of(branch)?.filter(|due| due.compaction_id() == payload.compaction_id);
+    let virtual_model =
+        call.envelope.model.as_ref().is_some_and(|m| m.api.as_deref() == Some(VIRTUAL_API));
+    // Pi takes one queued message at a time, and for a virtual model it compacts after it has looked
+    // into the queue. A steered message then comes one request late, and would even start a request
+    // of its own; so it is only saved, and every request gets it at its place.
+    let steers = !host.pending_messages && !virtual_model;
+    Ok(due.map(|due| Effect::SendMessage {
+        message: message(due.compaction_id()),
+        deliver_as: steers.then_some(DeliverAs::Steer),
+        trigger_turn: (!steers).then_some(false),
+    }))
 }

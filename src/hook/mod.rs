@@ -1,12 +1,14 @@
 //! One file per event: an envelope in, a reply out. No rule about compaction lives here; a handler
 //! opens what it needs, asks a room of the floor below, and puts the answer into a reply.
 
+mod before_agent_start;
 mod before_compact;
 mod call;
 mod cap;
 mod command;
 mod compact_failed;
 mod compacted;
+mod context_with_system;
 mod start;
 mod tool;
 
@@ -63,6 +65,8 @@ fn handle(call: &Call) -> Result<Reply> {
         "session_compact" => compacted::handle(call),
         "session_compact_failed" => compact_failed::handle(call),
         "tool" => tool::handle(call),
+        "before_agent_start" => before_agent_start::handle(call),
+        "context_with_system" => context_with_system::handle(call),
         "command" => command::handle(call),
         event => Err(Error::UnknownEvent(event.to_owned())),
     }

@@ -167,6 +167,9 @@ pub struct Cut {
 pub struct Model {
     pub provider: String,
     pub id: String,
+    /// How Pi talks to it, in Pi's terms.
+    #[serde(default)]
+    pub api: Option<String>,
     /// In tokens.
     #[serde(default)]
     pub context_window: Option<f64>,
@@ -257,6 +260,25 @@ pub struct ToolCall {
     pub name: String,
     pub tool_call_id: String,
     pub params: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The payload of `context_with_system`: the transcript that is about to be sent.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContextWithSystem {
+    pub messages: Vec<Skeleton>,
+}
+
+/// A message of a transcript without its content.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Skeleton {
+    pub role: String,
+    pub custom_type: Option<String>,
+    /// Of the manifest's message types only.
+    pub details: Option<serde_json::Value>,
+    /// The message's own time, in milliseconds since 1970.
+    pub timestamp: Option<f64>,
 }
 
 /// The payload of `command`.

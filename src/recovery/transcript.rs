@@ -206,7 +206,7 @@ fn readable(id: String, kind: Kind, entry: Entry) -> EntryText {
                 None => "user bash".to_owned(),
             }
         }
-        Body::Custom { custom_type, content } => {
+        Body::Custom { custom_type, content, .. } => {
             let secondary = custom_type.starts_with(MANAGED_PREFIX).then_some(Secondary::Reminder);
             blocks(&mut sections, content, SectionKind::Custom, None);
             sections.iter_mut().for_each(|section| section.secondary = secondary);

@@ -30,6 +30,8 @@ pub enum Body {
     Custom {
         custom_type: String,
         content: Vec<Block>,
+        /// Raw JSON.
+        details: Option<String>,
     },
     /// Prompt state. `tools` is the raw JSON of the tools it adds.
     System {
@@ -83,6 +85,9 @@ pub struct Assistant {
     pub content: Vec<Block>,
     pub stop_reason: Option<String>,
     pub usage_tokens: Option<f64>,
+    /// The message's own time in milliseconds, which goes with it into a transcript; the entry's is
+    /// a little later.
+    pub time: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -200,6 +205,7 @@ fn message_body(message: &Fields, detail: Detail) -> Body {
             content: content(message.raw("content"), detail),
             stop_reason: message.string("stopReason"),
             usage_tokens: message.object("usage").and_then(|usage| usage_tokens(&usage)),
+            time: message.number("timestamp"),
         }),
         Some("toolResult") => Body::ToolResult(tool_result(message, detail)),
         Some("bashExecution") => Body::Bash(Bash {
@@ -222,6 +228,7 @@ fn custom(fields: &Fields) -> Body {
     Body::Custom {
         custom_type: fields.string("customType").unwrap_or_default(),
         content: content(fields.raw("content"), Detail::All),
+        details: fields.raw("details").map(|raw| raw.get().to_owned()),
     }
 }
 

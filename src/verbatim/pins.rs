@@ -54,7 +54,7 @@ pub fn content(body: Body) -> Option<(String, String)> {
         Body::Bash(bash) => {
             Some(("user bash".into(), format!("$ {}\n{}", bash.command, bash.output)))
         }
-        Body::Custom { custom_type, content } => {
+        Body::Custom { custom_type, content, .. } => {
             Some((format!("custom {custom_type}"), blocks(&content)))
         }
         Body::BranchSummary { summary } => Some(("branch summary".into(), summary)),

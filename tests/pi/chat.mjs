@@ -40,12 +40,14 @@ const FILES = {
  *   env, files              added to the environment, to the project
  *   autoCompaction          false: only by hand
  *   onDialog                answers dialogs (see Dialogs)
+ *   settings                more of Pi's settings
+ *   extensions              loaded after the helper
  */
 export async function openChat(t, options = {}) {
   const { window = 200_000, reserve = 4000, keep = 300, autoCompaction = true } = options;
   const ws = await makeWorkspace({
     model: { reasoning: true, contextWindow: window },
-    settings: { compaction: { enabled: autoCompaction, reserveTokens: reserve, keepRecentTokens: keep } },
+    settings: { compaction: { enabled: autoCompaction, reserveTokens: reserve, keepRecentTokens: keep }, ...options.settings },
     files: { ...FILES, ...options.files },
     script: { fallback: OFF_SCRIPT },
   });
@@ -61,7 +63,7 @@ export async function openChat(t, options = {}) {
   writeFileSync(oracleLog, "");
   const chat = new Chat(ws, {
     // The oracle sees Pi's preparation before anybody answers; the helper answers after us.
-    extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION],
+    extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION, ...(options.extensions ?? [])],
     args,
     env: { PI_STET_BIN: BINARY, ORACLE_LOG: oracleLog, ...options.env },
     onDialog: options.onDialog,

@@ -95,6 +95,8 @@ function itemsOf(message, { id }) {
     case "bashExecution":
       return [{ kind: "bash", entry: id, text: `[User bash]: $ ${message.command} [${bashOutcome(message)} ${id}]` }];
     case "custom":
+      // Our own messages are made anew for each compaction and leave no item.
+      if (message.customType.startsWith("stet.")) return [];
       return [{ kind: "custom", entry: id, text: `[Custom]: ${message.customType} [content removed ${id}]` }];
     case "branchSummary":
       return [{ kind: "branch", entry: id, text: `[Branch summary]: ${message.summary}` }];

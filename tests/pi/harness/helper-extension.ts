@@ -11,7 +11,10 @@
 //                                      retain-none  the same, keeping no entry at all
 //                                      keep-all     the same, keeping everything from the first message on
 //                                      empty        with {}, which erases earlier answers
-//   /helper reload                   load all extensions again
+//   /helper queue HOW TEXT           queue a message while the next compaction is made:
+//                                      steer, followUp  as the user does while the agent works
+//                                      note             as an extension does with a message of its own
+//   /helper reload                   what the user does with /reload
 //   /helper window TOKENS            the model's context window as extensions see it
 //   /helper later DURATION           let the recording clock jump ahead (record/clock.mjs)
 //
@@ -35,6 +38,7 @@ export default function helper(pi: ExtensionAPI) {
   let answer: Answer | undefined;
   let answersLeft = 0;
   let answersGiven = 0;
+  let queue: { how: string; text: string } | undefined;
 
   pi.registerCommand("helper", {
     description: "Test helper",
@@ -64,9 +68,11 @@ export default function helper(pi: ExtensionAPI) {
           answer = first as Answer;
           answersLeft = Number(rest || "1");
           return;
-        case "reload":
-          await ctx.reload();
+        case "queue":
+          queue = { how: first, text: rest };
           return;
+        case "reload":
+          return ctx.reload();
         case "window":
           ctx.model!.contextWindow = Number(first);
           return;
@@ -93,6 +99,16 @@ export default function helper(pi: ExtensionAPI) {
     const isUser = (entry: SessionEntry) => entry.type === "message" && entry.message.role === "user";
     return branchEntries.find(isUser)!.id;
   }
+
+  pi.on("session_before_compact", async () => {
+    if (queue?.how === "note") {
+      pi.sendMessage({ customType: "helper-note", content: queue.text, display: true }, { deliverAs: "steer" });
+    } else if (queue) {
+      pi.sendUserMessage(queue.text, { deliverAs: queue.how as "steer" | "followUp" });
+    }
+    queue = undefined;
+    return undefined;
+  });
 
   pi.on("session_before_compact", async (event) => {
     if (answersLeft === 0) return undefined;
