@@ -20,7 +20,7 @@ fn config(cases: u32) -> ProptestConfig {
 const DETAILS_BYTES: usize = 4096;
 
 proptest! {
-    #![proptest_config(config(160))]
+    #![proptest_config(config(96))]
 
     /// Chained compactions with any cut: each takes out what Pi's would, item by item and word for
     /// word, each begins with the one before it, and each is read back as it was stored.
