@@ -225,7 +225,10 @@ fn words_behind_compact_are_recorded_with_the_span_and_at_the_end() {
     let escaped = r#"words="keep the \"API\" \u003cnotes\u003e\nin mind""#;
     assert!(spans(summary)[0].tag.contains(escaped), "{}", spans(summary)[0].tag);
     let end = &summary[spans(summary)[0].end..];
-    assert!(end.contains(&format!("the user wrote: {words}\n")), "{end}");
+    let fenced = format!("the user wrote:\n<compact-words>\n{words}\n</compact-words>\n");
+    assert!(end.contains(&fenced), "{end}");
+    let one_line = conversation().compacted_with("kept", |call| call.words("only the API"));
+    assert!(one_line.last_summary().contains("the user wrote: only the API\n"));
     assert_eq!(session.last_details()["span"]["words"], words);
     let blank = conversation().compacted_with("kept", |call| call.words("  \n"));
     assert!(!blank.last_summary().contains("words="));
