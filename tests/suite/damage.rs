@@ -8,6 +8,7 @@ use crate::support::call::{Call, TempSession, answer};
 use crate::support::damage::{Damage, damage};
 use crate::support::session::Session;
 use crate::support::steps::{play, steps};
+use crate::support::text::parse;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
@@ -66,30 +67,9 @@ fn whole_entries(file: &[u8]) -> Vec<String> {
 }
 
 fn entry_of(line: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(line).into_owned();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let entry: Value = serde_json::from_str(&without_surrogates(text)).ok()?;
+    let entry = parse(line)?;
     let type_of = entry.get("type")?.as_str()?;
     (type_of != "session").then_some(entry)
-}
-
-/// Surrogate escapes as `\ufffd`: what the text says is not asked here, only whether it is JSON.
-fn without_surrogates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let len = if escape.starts_with("\\u") { 6 } else { 2 };
-        let Some(whole) = escape.get(..len) else {
-            return out + escape;
-        };
-        let unit = u32::from_str_radix(whole.get(2..).unwrap_or_default(), 16);
-        let is_surrogate = unit.is_ok_and(|unit| (0xD800..=0xDFFF).contains(&unit));
-        out.push_str(if is_surrogate { "\\ufffd" } else { whole });
-        rest = &escape[len..];
-    }
-    out + rest
 }
 
 #[test]

@@ -10,7 +10,11 @@ use super::text::as_read;
 
 /// The entries from the root to this leaf.
 pub fn path_to<'s>(session: &'s Session, leaf: Option<&str>) -> Vec<&'s Value> {
-    let by_id: HashMap<&str, &Value> = session.entries().map(|entry| (id(entry), entry)).collect();
+    path_in(session.entries(), leaf)
+}
+
+pub fn path_in<'e>(entries: impl Iterator<Item = &'e Value>, leaf: Option<&str>) -> Vec<&'e Value> {
+    let by_id: HashMap<&str, &Value> = entries.map(|entry| (id(entry), entry)).collect();
     let mut path = Vec::new();
     let mut next = leaf.and_then(|leaf| by_id.get(leaf));
     while let Some(entry) = next {

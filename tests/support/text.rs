@@ -32,3 +32,32 @@ pub fn as_read(text: &str) -> String {
     }
     String::from_utf16_lossy(&units)
 }
+
+/// One JSON object of a file, as lenient as JavaScript: broken UTF-8 and lone surrogates are U+FFFD.
+pub fn parse(bytes: &[u8]) -> Option<serde_json::Value> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    serde_json::from_str(&without_lone_surrogates(text)).ok().filter(serde_json::Value::is_object)
+}
+
+fn without_lone_surrogates(text: &str) -> String {
+    let unit = |escape: &str| u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let len = match unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(unit(&escape[6..]), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                out.push_str("\\ufffd");
+                rest = &escape[6..];
+                continue;
+            }
+            _ => escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at),
+        };
+        out.push_str(&escape[..len]);
+        rest = &escape[len..];
+    }
+    out + rest
+}
