@@ -176,11 +176,7 @@ struct StatusArgs {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and version are no errors; clap knows which stream and status fit.
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(error) => return not_understood(&error),
     };
     let done = match cli.command {
         Command::Hook => return watchdog::hook(),
@@ -199,11 +195,38 @@ pub fn run() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::stderr(&format!("pi-stet: {error}; {}\n", error.hint()));
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    output::stderr(&format!("pi-stet: {error}; {}\n", error.hint()));
+    ExitCode::from(error.exit_code())
+}
+
+/// Help and version are no errors, and without a command the help is the answer. Everything else is
+/// one line, like our own errors.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    let status = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => 2,
+        _ => {
+            let text = error.to_string();
+            let lines = text.lines().map(str::trim).take_while(|line| {
+                !line.starts_with("Usage:") && !line.starts_with("For more information")
+            });
+            let text = lines.fold(String::new(), |text, line| match line {
+                "" => text,
+                _ if text.is_empty() => line.trim_start_matches("error: ").to_owned(),
+                _ if line.starts_with("tip:") => format!("{text}; {line}"),
+                _ => format!("{text} {line}"),
+            });
+            return failed(&Error::Usage(text));
+        }
+    };
+    let _ = error.print();
+    ExitCode::from(status)
 }
 
 fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {

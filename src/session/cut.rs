@@ -5,6 +5,7 @@ use super::estimate::pi_tokens;
 use super::projection::Projection;
 use super::{Body, Branch, Detail, Kind, Role};
 use crate::error::{Error, Result};
+use crate::text::grouped;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
@@ -25,7 +26,8 @@ pub fn find(branch: &Branch, keep_recent_tokens: u64) -> Result<Cut> {
     let (first_kept, is_split_turn) = cut_point(&context, keep_recent_tokens)?;
     if !(context.start..first_kept).any(|position| is_conversation(&context, position)) {
         return Err(Error::NothingToCompact(format!(
-            "all of the conversation (about {tokens_before} tokens) is recent"
+            "all of the conversation (about {} tokens) is recent",
+            grouped(tokens_before)
         )));
     }
     Ok(Cut { first_kept, is_split_turn, tokens_before })
