@@ -5,6 +5,7 @@
 mod support;
 
 mod behaviours;
+mod cli;
 mod damage;
 mod envelope;
 mod files_and_text;
