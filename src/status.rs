@@ -59,7 +59,7 @@ enum Next {
 impl Status {
     /// Errors: the session changed while it was read.
     pub fn of(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Status> {
-        let history = history::read(branch, around.cwd)?;
+        let history = history::outline(branch, around.cwd)?;
         let edits = projection::edits(branch, 0, branch.len())?;
         let startup =
             startup::select(branch, &edits, history.startup, around.instructions, around.cwd)?;
@@ -102,7 +102,7 @@ fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<N
         cwd: around.cwd,
         instructions: around.instructions,
     };
-    let Some(draft) = verbatim::draft(branch, &request)? else {
+    let Some(mut draft) = verbatim::draft(branch, &request)? else {
         return Ok(Next::Nothing("nothing lies before the recent conversation".into()));
     };
     let limit = match settings.cap.mode {
@@ -112,11 +112,15 @@ fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<N
             limit => limit,
         },
     };
-    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)));
+    let trimmed = match limit {
+        Some(limit) => draft.is_over(limit)?,
+        None => false,
+    };
+    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
     Ok(Next::Gives {
         before: cut.tokens_before,
         checkpoint: estimate_tokens(&compacted.summary),
-        trimmed: limit.is_some_and(|limit| draft.is_over(limit)),
+        trimmed,
     })
 }
 

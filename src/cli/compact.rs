@@ -32,10 +32,10 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
         cwd: &session.header.cwd,
         instructions: &[],
     };
-    let draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
+    let mut draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())
     })?;
-    let compacted = draft.finish(args.limit()?);
+    let compacted = draft.finish(args.limit()?)?;
     figures(&branch, &cut, &draft, &compacted, start);
     if args.json {
         let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));

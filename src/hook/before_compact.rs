@@ -45,14 +45,14 @@ pub fn handle(call: &Call) -> Result<Reply> {
         cwd: call.cwd(),
         instructions: &call.instructions(),
     };
-    let Some(draft) = verbatim::draft(&branch, &request)? else {
+    let Some(mut draft) = verbatim::draft(&branch, &request)? else {
         return Ok(Reply::default());
     };
-    let (limit, effects) = match cap::decide(call, &settings, &draft, &payload.reason)? {
+    let (limit, effects) = match cap::decide(call, &settings, &mut draft, &payload.reason)? {
         Decision::Go { limit, effects } => (limit, effects),
         Decision::Stop(reply) => return Ok(*reply),
     };
-    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)));
+    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
     Ok(Reply {
         result: Some(json!({ "compaction": {
             "summary": compacted.summary,

@@ -30,23 +30,29 @@ const CANCEL: &str = "Cancel the compaction";
 /// Questions that one compaction may ask at most.
 const MAX_QUESTIONS: u64 = 32;
 
-pub fn decide(call: &Call, settings: &Settings, draft: &Draft, reason: &str) -> Result<Decision> {
+/// Errors: the session changed while it was read.
+pub fn decide(
+    call: &Call,
+    settings: &Settings,
+    draft: &mut Draft,
+    reason: &str,
+) -> Result<Decision> {
     let mut dialog = Dialog { call, settings, draft, reason, effects: Vec::new(), asked: 0 };
     let Some(state) = call.envelope.state.and_then(|raw| Fields::parse(raw.get())) else {
-        return Ok(dialog.check(settings.cap));
+        return dialog.check(settings.cap);
     };
     dialog.asked = state.number("asked").unwrap_or(0.0) as u64;
     let answer = call.envelope.answers.get(&question_id(dialog.asked)).cloned().unwrap_or_default();
-    Ok(match state.string("question").as_deref() {
+    match state.string("question").as_deref() {
         Some("budget") => dialog.budget_answered(&answer),
         _ => dialog.choice_answered(&answer),
-    })
+    }
 }
 
-struct Dialog<'d, 'e> {
+struct Dialog<'d, 'b, 'e> {
     call: &'d Call<'e>,
     settings: &'d Settings,
-    draft: &'d Draft<'d>,
+    draft: &'d mut Draft<'b>,
     reason: &'d str,
     effects: Vec<Effect>,
     asked: u64,
@@ -60,11 +66,11 @@ fn notify(level: Level, message: String) -> Effect {
     Effect::Notify { level, message }
 }
 
-impl Dialog<'_, '_> {
+impl Dialog<'_, '_, '_> {
     /// What the cap asks for, before anybody is asked.
-    fn check(mut self, cap: Cap) -> Decision {
+    fn check(mut self, cap: Cap) -> Result<Decision> {
         if cap.mode == CapMode::Off {
-            return self.go(None);
+            return Ok(self.go(None));
         }
         let window = self.call.envelope.model.as_ref().and_then(|model| model.context_window);
         let Some(limit) = cap.budget.limit(window) else {
@@ -72,7 +78,7 @@ impl Dialog<'_, '_> {
                 "Compaction cancelled: the cap is {}, and the model's context window is not known. /cap-compaction off, or a budget such as 80000c, lets it go on.",
                 cap.budget
             );
-            return self.cancel(vec![notify(Level::Error, text)]);
+            return Ok(self.cancel(vec![notify(Level::Error, text)]));
         };
         if let Some(size) = self.draft.fixed_over(limit) {
             let text = format!(
@@ -82,10 +88,10 @@ impl Dialog<'_, '_> {
             );
             self.effects.push(notify(Level::Warning, text));
         }
-        if !self.draft.is_over(limit) {
-            return self.go(Some(limit));
+        if !self.draft.is_over(limit)? {
+            return Ok(self.go(Some(limit)));
         }
-        match cap.mode {
+        Ok(match cap.mode {
             CapMode::On | CapMode::Off => self.go(Some(limit)),
             CapMode::Warn if self.call.envelope.host.has_ui => self.ask_choice(cap),
             CapMode::Warn => {
@@ -96,10 +102,10 @@ impl Dialog<'_, '_> {
                 self.effects.push(notify(Level::Warning, text));
                 self.go(Some(limit))
             }
-        }
+        })
     }
 
-    fn choice_answered(mut self, answer: &Answer) -> Decision {
+    fn choice_answered(mut self, answer: &Answer) -> Result<Decision> {
         let mut cap = self.settings.cap;
         if answer.timed_out {
             let text = format!(
@@ -107,32 +113,32 @@ impl Dialog<'_, '_> {
                 self.settings.ask_seconds, cap.budget
             );
             self.effects.push(notify(Level::Warning, text));
-            return self.apply(cap);
+            return Ok(self.apply(cap));
         }
         match answer.value.as_ref().and_then(Value::as_str) {
-            Some(APPLY) => self.apply(cap),
+            Some(APPLY) => Ok(self.apply(cap)),
             Some(ALWAYS) => {
                 cap.mode = CapMode::On;
                 self.save(cap);
-                self.apply(cap)
+                Ok(self.apply(cap))
             }
             Some(DISABLE) => {
                 cap.mode = CapMode::Off;
                 self.save(cap);
                 self.check(cap)
             }
-            Some(CHANGE) => self.ask_budget(cap, Vec::new()),
-            _ => self.cancel(Vec::new()),
+            Some(CHANGE) => Ok(self.ask_budget(cap, Vec::new())),
+            _ => Ok(self.cancel(Vec::new())),
         }
     }
 
-    fn budget_answered(mut self, answer: &Answer) -> Decision {
+    fn budget_answered(mut self, answer: &Answer) -> Result<Decision> {
         let mut cap = self.settings.cap;
         if answer.timed_out {
             return self.choice_answered(answer);
         }
         let Some(text) = answer.value.as_ref().and_then(Value::as_str) else {
-            return self.cancel(Vec::new());
+            return Ok(self.cancel(Vec::new()));
         };
         match Budget::parse(text.trim()) {
             Some(budget) => {
@@ -142,7 +148,7 @@ impl Dialog<'_, '_> {
             }
             None => {
                 let text = format!("{text:?} is no budget; write one of {}.", Budget::SYNTAX);
-                self.ask_budget(cap, vec![notify(Level::Error, text)])
+                Ok(self.ask_budget(cap, vec![notify(Level::Error, text)]))
             }
         }
     }

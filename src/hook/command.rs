@@ -52,7 +52,7 @@ fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> 
     let Some(method) = Method::of_name(name) else {
         return usage();
     };
-    let history = history::read(branch, call.cwd())?;
+    let history = history::outline(branch, call.cwd())?;
     if rebuild && let Some(base) = history.base_in_context() {
         let text = format!(
             "At the next compaction the {} on this branch is replaced by the entries it stood for, word for word.",

@@ -35,7 +35,7 @@ fn report(call: &Call, payload: &Compacted, branch: &Branch) -> Result<Reply> {
     if kind.as_deref() != Some(details::KIND) {
         return Ok(Reply::default());
     }
-    let history = history::read(branch, call.cwd())?;
+    let history = history::outline(branch, call.cwd())?;
     let after = estimate::context_tokens(&Projection::of(branch)?)?;
     let before = compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64;
     let mut reply = Reply::default().notify(

@@ -15,7 +15,8 @@ pub fn handle(call: &Call) -> Result<Reply> {
         for problem in &settings.problems {
             reply = reply.notify(Level::Warning, problem);
         }
-        if settings.method == Method::Verbatim && history::read(&branch, call.cwd())?.is_mixed() {
+        if settings.method == Method::Verbatim && history::outline(&branch, call.cwd())?.is_mixed()
+        {
             reply = reply.notify(Level::Warning, wording::MIXED_CONTEXT_NOTICE);
         }
     }

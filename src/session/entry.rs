@@ -283,7 +283,7 @@ fn nested_call(raw: &RawValue) -> Option<NestedCall> {
     })
 }
 
-fn compaction(fields: &Fields, detail: Detail) -> Compaction {
+pub fn compaction(fields: &Fields, detail: Detail) -> Compaction {
     Compaction {
         summary: fields.string("summary").unwrap_or_default(),
         first_kept: fields.string("firstKeptEntryId"),

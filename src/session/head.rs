@@ -192,6 +192,25 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
     })
 }
 
+/// A compaction from the edges of its line, without its summary. A quote inside a string is
+/// escaped, so the key that follows the summary in Pi's order stands where it is found.
+pub fn compaction_outline(start: &[u8], end: &[u8]) -> Option<Entry> {
+    let rest = start.strip_prefix(b"{\"type\":\"compaction\",\"id\":\"")?;
+    let at = memchr::memmem::find(rest, b",\"timestamp\":\"")?;
+    let (timestamp, rest) = plain_string(&rest[at + b",\"timestamp\":\"".len()..])?;
+    rest.strip_prefix(b",\"summary\":\"")?;
+    let key = b"\",\"firstKeptEntryId\":";
+    let at = memchr::memmem::rfind(end, key)?;
+    // Without the quote that ends the summary and the comma, what is left is an object's inside.
+    let inside = json::mend(&end[at + 2..]);
+    let object = format!("{{{inside}");
+    let fields = Fields::parse(&object)?;
+    Some(Entry {
+        timestamp: Some(text(timestamp)?.into_owned()),
+        body: Body::Compaction(super::entry::compaction(&fields, super::Detail::Kept)),
+    })
+}
+
 /// A string without escapes up to its closing quote, and what follows.
 fn plain_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr2(b'"', b'\\', bytes)?;

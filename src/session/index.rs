@@ -46,7 +46,9 @@ pub struct Index {
     /// For format v1: `firstKeptEntryIndex` counts parsed lines, the header and strangers included.
     position_of_line: Vec<Option<EntryNo>>,
     /// Entries came without ids and are chained in file order.
-    pub made_up_ids: bool,
+    made_up_ids: bool,
+    /// The first entry means the line before it, which this index does not have.
+    begins_without_parent: bool,
 }
 
 impl Index {
@@ -71,7 +73,10 @@ impl Index {
         let parent = match &head.parent {
             Parent::Root => Link::Root,
             // Files of other tools leave the field out and mean the line before.
-            Parent::Absent => previous.map_or(Link::Root, Link::To),
+            Parent::Absent => {
+                self.begins_without_parent |= previous.is_none();
+                previous.map_or(Link::Root, Link::To)
+            }
             Parent::Id(id) => match previous.filter(|p| self.id(*p) == id) {
                 Some(previous) => Link::To(previous),
                 None => {
@@ -94,6 +99,39 @@ impl Index {
         });
         self.position_of_line.push(Some(number));
         Ok(())
+    }
+
+    /// Adds the entries of the lines that follow. `false` if they cannot be added as they are: some
+    /// depend on the entries before them (format v1, or a first entry that names no parent).
+    pub fn append(&mut self, rest: Index) -> bool {
+        if rest.made_up_ids || self.made_up_ids || rest.begins_without_parent {
+            return false;
+        }
+        let (Ok(base), Ok(id_base)) =
+            (u32::try_from(self.slots.len()), u32::try_from(self.ids.len()))
+        else {
+            return false;
+        };
+        let last = self.last();
+        let moved = |entry: EntryNo| EntryNo(entry.0 + base);
+        self.ids.push_str(&rest.ids);
+        self.slots.extend(rest.slots.into_iter().map(|slot| Slot {
+            id_start: slot.id_start + id_base,
+            parent: match slot.parent {
+                Link::To(parent) => Link::To(moved(parent)),
+                other => other,
+            },
+            ..slot
+        }));
+        for (child, parent) in rest.far_parents {
+            match last.filter(|last| child.0 == 0 && self.id(*last) == parent) {
+                Some(last) => self.slots[moved(child).0 as usize].parent = Link::To(last),
+                None => self.far_parents.push((moved(child), parent)),
+            }
+        }
+        self.position_of_line
+            .extend(rest.position_of_line.into_iter().map(|number| number.map(moved)));
+        true
     }
 
     /// Looks up the parents that were not the entry before; call once, after the pass.

@@ -35,8 +35,10 @@ use source::Source;
 /// The newest session format that is understood.
 const NEWEST_VERSION: f64 = 3.0;
 /// Of a longer tool result only the edges are read: its output is not kept.
-const SHORT_LINE: u64 = 64 * 1024;
-const RESULT_EDGE: u64 = 4096;
+const SHORT_LINE: u64 = 2048;
+const RESULT_EDGE: u64 = 512;
+/// The last bytes of a compaction in which its details are looked for.
+const OUTLINE_EDGES: [u64; 2] = [64 << 10, 4 << 20];
 
 /// A session: where its entries lie. Bodies are read when asked for.
 pub struct Session<'a> {
@@ -65,8 +67,7 @@ impl<'a> Session<'a> {
     }
 
     fn from_source(source: Source<'a>, reading: Reading) -> Result<Session<'a>> {
-        let mut index = Index::default();
-        let findings = scan::scan(&source, reading, &mut index)?;
+        let (mut index, findings) = scan::scan(&source, reading)?;
         let not =
             |why: &str| Error::NotASession { path: source.name().to_owned(), why: why.into() };
         let Some(header) = findings.header else {
@@ -212,6 +213,24 @@ impl<'a> Session<'a> {
                 Ok(Cow::Owned(line))
             }
         }
+    }
+
+    /// A compaction without its summary, which may be millions of bytes long; any other entry as
+    /// [`Session::read`] gives it.
+    ///
+    /// Errors: the file changed since it was opened.
+    pub fn read_outline(&self, entry: EntryNo) -> Result<Entry> {
+        let place = self.index.place(entry);
+        for edge in OUTLINE_EDGES.into_iter().filter(|edge| *edge < place.len) {
+            let mut start = [0u8; RESULT_EDGE as usize];
+            let mut end = vec![0u8; usize::try_from(edge).unwrap_or(usize::MAX)];
+            self.source.read_at(place.offset, &mut start)?;
+            self.source.read_at(place.offset + place.len - edge, &mut end)?;
+            if let Some(outline) = head::compaction_outline(&start, &end) {
+                return Ok(outline);
+            }
+        }
+        self.read(entry, Detail::Kept)
     }
 
     /// A large tool result without its output: the call's id and name stand in its first bytes, the

@@ -2,6 +2,10 @@
 //! not kept; a line longer than the window is passed over in pieces.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem::Finder;
+use once_cell::sync::Lazy;
 
 use super::head::{self, Head, Header, Line};
 use super::index::{Index, Place};
@@ -19,7 +23,7 @@ pub enum Reading {
 }
 
 /// Bytes read at a time. A line up to this size is looked at whole.
-const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 256 << 10;
 /// The first and last bytes of a longer line that are kept to read its head from.
 const EDGE: usize = 4096;
 /// A damaged line is searched for at most so many objects, so that a hostile one costs no time.
@@ -35,20 +39,62 @@ pub struct Findings {
     pub strangers: u64,
 }
 
-pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Findings> {
-    let mut scan = Scan { source, reading, index, findings: Findings::default(), first: true };
+/// Above this size two threads share the pass.
+const WORTH_A_THREAD: u64 = 8 << 20;
+
+/// Passes over a whole source. The index it gives is not linked yet.
+///
+/// Errors: the file changed since it was opened, or cannot be read.
+pub fn scan(source: &Source, reading: Reading) -> Result<(Index, Findings)> {
     let len = source.len();
-    let mut buffer = vec![0u8; WINDOW.min(usize::try_from(len).unwrap_or(WINDOW)).max(1)];
+    if len > WORTH_A_THREAD
+        && let Some(middle) = line_after(source, len / 2)?
+    {
+        let second = || pass(source, middle..len, reading);
+        let (first, second) = std::thread::scope(|scope| {
+            let second = scope.spawn(second);
+            let first = pass(source, 0..middle, reading);
+            (first, second.join())
+        });
+        let (mut index, mut findings) = first?;
+        // A panic is a defect of ours; it goes on in this thread.
+        let (rest, more) = second.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if index.append(rest) {
+            findings.malformed_lines += more.malformed_lines;
+            findings.strangers += more.strangers;
+            return Ok((index, findings));
+        }
+    }
+    pass(source, 0..len, reading)
+}
+
+/// Where the first line begins that starts behind `offset`; `None` if it is far away.
+fn line_after(source: &Source, offset: u64) -> Result<Option<u64>> {
+    let mut piece = vec![0u8; WINDOW];
+    let room = usize::try_from(source.len() - offset).unwrap_or(usize::MAX).min(WINDOW);
+    source.read_at(offset, &mut piece[..room])?;
+    Ok(memchr::memchr(b'\n', &piece[..room]).map(|newline| offset + newline as u64 + 1))
+}
+
+/// Passes over the lines of a part of a source, which begins and ends at a line.
+fn pass(source: &Source, part: Range<u64>, reading: Reading) -> Result<(Index, Findings)> {
+    let mut index = Index::default();
+    let first = part.start == 0;
+    let mut scan =
+        Scan { source, reading, index: &mut index, findings: Findings::default(), first };
+    let size = usize::try_from(part.end - part.start).unwrap_or(WINDOW);
+    let mut buffer = vec![0u8; WINDOW.min(size).max(1)];
     // `buffer[..held]` is the unfinished line that starts at `line_start`.
-    let (mut line_start, mut held) = (0u64, 0usize);
-    while line_start + (held as u64) < len {
+    let (mut line_start, mut held) = (part.start, 0usize);
+    while line_start + (held as u64) < part.end {
         if held == buffer.len() {
             let next = scan.long_line(line_start, &buffer)?;
             (line_start, held) = (next, 0);
             continue;
         }
         let at = line_start + held as u64;
-        let room = (buffer.len() - held).min(usize::try_from(len - at).unwrap_or(usize::MAX));
+        let left = usize::try_from(part.end - at).unwrap_or(usize::MAX);
+        let room = (buffer.len() - held).min(left);
         source.read_at(at, &mut buffer[held..held + room])?;
         let filled = held + room;
         let mut begin = 0;
@@ -62,10 +108,10 @@ pub fn scan(source: &Source, reading: Reading, index: &mut Index) -> Result<Find
         held = filled - begin;
     }
     if held > 0 {
-        let line = buffer[..held].to_vec();
-        scan.last_line(Place { offset: line_start, len: held as u64 }, &line)?;
+        scan.last_line(Place { offset: line_start, len: held as u64 }, &buffer[..held])?;
     }
-    Ok(scan.findings)
+    let findings = scan.findings;
+    Ok((index, findings))
 }
 
 /// The same for entries that are already apart (the inline form of an envelope).
@@ -104,7 +150,7 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         match head::quick(line, &line[line.len().saturating_sub(EDGE)..]) {
-            Some(head) if !Doubts::about(line).any() => self.index.push(place, &head),
+            Some(head) if !is_doubtful(line) => self.index.push(place, &head),
             _ => self.whole(place, line),
         }
     }
@@ -237,6 +283,17 @@ struct Doubts {
     zeros: bool,
     /// The end of the part before: a key may lie across.
     seam: Vec<u8>,
+}
+
+static PARENT_KEY: Lazy<Finder> = Lazy::new(|| Finder::new(Doubts::KEY));
+
+/// [`Doubts`] of a line that is there whole.
+fn is_doubtful(line: &[u8]) -> bool {
+    let second = || {
+        let at = PARENT_KEY.find(line)? + Doubts::KEY.len();
+        PARENT_KEY.find(&line[at..])
+    };
+    memchr::memchr(0, line).is_some() || second().is_some()
 }
 
 impl Doubts {

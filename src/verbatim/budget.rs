@@ -45,6 +45,17 @@ pub fn whole<'a>(spans: &[SpanRef]) -> Vec<Piece<'a>> {
     (0..spans.len()).map(Piece::Whole).collect()
 }
 
+/// The sizes of whole spans: their tags and their lines.
+pub fn size_of_whole(spans: &[SpanRef], measure: Measure) -> (u64, u64) {
+    let sizes = Sizes::of_whole(spans, 0, measure);
+    (sizes.tags, sizes.lines)
+}
+
+/// Whether a section of whole spans fits the limit as it is.
+pub fn fits_whole(fixed: u64, tags: u64, lines: u64, limit: Limit) -> bool {
+    Sizes { measure: limit.measure, fixed, tags, lines }.fit(limit.size)
+}
+
 /// Whether lines must go for the section to fit the limit. `fixed` is the size of what is never
 /// trimmed: the base, retained reads, pinned entries.
 pub fn is_over(spans: &[SpanRef], fixed: u64, limit: Limit) -> bool {

@@ -51,6 +51,8 @@ pub struct Parts<'a> {
     pub startup: &'a Selection,
     /// The byte range of each startup read that the summary holds, by entry.
     pub startup_texts: &'a [(&'a str, Range<usize>)],
+    /// What the next checkpoint can carry on, `None` where the cap changed anything.
+    pub section: Option<Value>,
     /// Entry ids.
     pub pins: Vec<&'a str>,
     pub no_progress: bool,
@@ -70,6 +72,9 @@ pub fn build(parts: Parts) -> Value {
         "lastEdits": files.edits,
         "failedFiles": files.failed,
     });
+    if let Some(section) = parts.section {
+        details["section"] = section;
+    }
     if parts.no_progress {
         details["noProgress"] = json!(true);
     }

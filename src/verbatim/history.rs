@@ -1,6 +1,7 @@
 //! What earlier compactions on the branch contribute to the next checkpoint: the base, the spans
 //! behind it, the file lists.
 
+use super::carried::{self, Carried};
 use super::details::{self, SpanMeta, StoredSpan};
 use super::file_lists::FileLists;
 use super::item::{Item, ItemKind};
@@ -59,8 +60,10 @@ pub struct History {
     /// A base that is still in the context, and that the next compaction replaces by spans because
     /// the person asked for it.
     pub rebuilding: Option<Base>,
-    /// Oldest first, all from after the base.
+    /// Oldest first, all from after the base. Empty in an outline, and where they are carried.
     pub spans: Vec<StoredSpan>,
+    /// The newest checkpoint's conversation, where it can be taken over as it is.
+    pub carried: Option<Carried>,
     pub files: FileLists,
     /// The newest stored selection of startup reads.
     pub startup: Option<Selection>,
@@ -72,6 +75,15 @@ pub struct History {
     pub summary_tokens: u64,
 }
 
+/// How much of each compaction is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    /// Its details.
+    Outline,
+    /// Its text too.
+    Whole,
+}
+
 /// Reads the compactions of a branch.
 ///
 /// Errors: the session changed while it was read.
@@ -81,17 +93,40 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
 
 /// The same for the first `end` entries of the branch.
 pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
+    walk(branch, end, cwd, Depth::Whole)
+}
+
+/// The same without any text: what kind of compactions there were, and which files they name.
+pub fn outline(branch: &Branch, cwd: &str) -> Result<History> {
+    walk(branch, branch.len(), cwd, Depth::Outline)
+}
+
+/// What the next checkpoint needs: where the newest one can be carried on, only that one is read.
+pub fn for_next(branch: &Branch, cwd: &str) -> Result<History> {
+    let mut outline = outline(branch, cwd)?;
+    match carried::newest(branch, outline.rebuilding.is_some())? {
+        Some(newest) => {
+            outline.carried = Some(newest.carried);
+            outline.startup = newest.startup;
+            outline.summary_tokens = newest.tokens;
+            Ok(outline)
+        }
+        None => read(branch, cwd),
+    }
+}
+
+fn walk(branch: &Branch, end: usize, cwd: &str, depth: Depth) -> Result<History> {
     let mut history = History::default();
     let rebuilt = rebuilt_until(branch, end)?;
     for (position, entry) in branch.iter().take(end) {
         if branch.session.kind(entry) != Kind::Compaction {
             continue;
         }
-        let Entry { timestamp, body: Body::Compaction(compaction) } =
-            branch.session.read(entry, Detail::Kept)?
-        else {
-            continue;
+        let read = match depth {
+            Depth::Outline => branch.session.read_outline(entry)?,
+            Depth::Whole => branch.session.read(entry, Detail::Kept)?,
         };
+        let Entry { timestamp, body: Body::Compaction(compaction) } = read else { continue };
         history.compactions += 1;
         let raw_details = compaction.details.clone().unwrap_or_default();
         let details = Fields::parse(&raw_details);
@@ -108,8 +143,13 @@ pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
             }
         }
         let at = timestamp.unwrap_or_default();
-        match stored(details.as_ref(), &compaction, &at) {
+        let stored = match depth {
+            Depth::Outline => stored_kind(details.as_ref()),
+            Depth::Whole => stored(details.as_ref(), &compaction, &at),
+        };
+        match stored {
             Stored::Span(span) => history.push(span, position, rebuilt),
+            Stored::Unread => history.passed(position, rebuilt),
             Stored::Raw => {
                 let span = derived(branch, position, &compaction, at, cwd)?;
                 history.push(span, position, rebuilt);
@@ -117,7 +157,9 @@ pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
             Stored::Base(kind) => {
                 let text = compaction.summary.trim_end_matches(['\n', '\r']).to_owned();
                 let base = Some(Base { kind, text, at: at.clone() });
-                if position < rebuilt {
+                if position < rebuilt && depth == Depth::Outline {
+                    history.rebuilding = base;
+                } else if position < rebuilt {
                     let span = derived(branch, position, &compaction, at, cwd)?;
                     history.push(span, position, rebuilt);
                     history.rebuilding = base;
@@ -136,6 +178,11 @@ impl History {
     fn push(&mut self, mut span: StoredSpan, position: usize, rebuilt: usize) {
         span.meta.n = self.spans.len() + 1;
         self.spans.push(span);
+        self.passed(position, rebuilt);
+    }
+
+    /// A compaction of spans at this position: what was to be rebuilt before it is.
+    fn passed(&mut self, position: usize, rebuilt: usize) {
         if position > rebuilt {
             self.rebuilding = None;
         }
@@ -169,9 +216,23 @@ fn rebuilt_until(branch: &Branch, end: usize) -> Result<usize> {
 
 enum Stored {
     Span(StoredSpan),
+    /// A span whose text was not read.
+    Unread,
     /// No text of its own; the raw entries have it.
     Raw,
     Base(BaseKind),
+}
+
+/// What a compaction is, by its details alone.
+fn stored_kind(details: Option<&Fields>) -> Stored {
+    match details.and_then(|details| details.string("kind")).as_deref() {
+        Some(details::KIND | CHECKPOINT_KIND) => Stored::Unread,
+        Some(OLDER_KIND) => match details.and_then(|details| older_span(details, "")) {
+            Some(_) => Stored::Unread,
+            None => Stored::Base(BaseKind::LegacyCheckpoint),
+        },
+        _ => Stored::Base(BaseKind::ModelSummary),
+    }
 }
 
 fn stored(details: Option<&Fields>, compaction: &Compaction, at: &str) -> Stored {

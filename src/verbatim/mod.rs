@@ -2,6 +2,7 @@
 //! context and findable in the session.
 
 pub mod budget;
+mod carried;
 pub mod details;
 mod evidence;
 mod file_lists;
@@ -15,6 +16,8 @@ pub mod startup;
 pub mod verify;
 pub mod wording;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::error::Result;
@@ -23,6 +26,7 @@ use crate::session::{Branch, Detail};
 use crate::settings::{Limit, Measure};
 use crate::text::estimate_tokens;
 use budget::SpanRef;
+use carried::SectionSize;
 use details::SpanMeta;
 use evidence::Evidence;
 pub use history::{Base, BaseKind, History};
@@ -85,12 +89,12 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
     }
     let edits = projection::edits(branch, 0, branch.len())?;
     let span = span::derive(&context, context.start..request.first_kept, request.cwd)?;
-    let mut history = history::read(branch, request.cwd)?;
+    let mut history = history::for_next(branch, request.cwd)?;
     span.operations.iter().for_each(|operation| history.files.add(operation));
     let startup =
         startup::select(branch, &edits, history.startup.take(), request.instructions, request.cwd)?;
     let meta = SpanMeta {
-        n: history.spans.len() + 1,
+        n: history.carried.as_ref().map_or(history.spans.len(), |carried| carried.spans) + 1,
         at: request.at.to_owned(),
         trigger: request.trigger.to_owned(),
         words: request.words.map(str::to_owned),
@@ -151,14 +155,45 @@ impl Draft<'_> {
 
     /// The size of what is never trimmed: the base, retained reads, pinned entries.
     fn fixed(&self, measure: Measure) -> u64 {
-        let base = self.history.base.as_ref().map_or_else(String::new, render::base_block);
-        let parts = [&base, &self.reads_section.text, &self.pins_section];
-        parts.into_iter().filter(|part| !part.is_empty()).map(|part| measure.of(part) + 1).sum()
+        let size = |part: &str| if part.is_empty() { 0 } else { measure.of(part) + 1 };
+        let base = match (&self.history.carried, &self.history.base) {
+            (Some(carried), _) => carried.size(measure).fixed,
+            (None, Some(base)) => size(&render::base_block(base)),
+            (None, None) => 0,
+        };
+        base + size(&self.reads_section.text) + size(&self.pins_section)
+    }
+
+    /// The sizes of the conversation section up to its last span, untrimmed.
+    fn section_size(&self, measure: Measure) -> SectionSize {
+        let (tags, lines) = budget::size_of_whole(&self.spans(), measure);
+        let before = self.history.carried.as_ref().map(|carried| carried.size(measure));
+        let before = before.unwrap_or_else(|| {
+            let base = self.history.base.as_ref().map(render::base_block);
+            SectionSize { fixed: base.map_or(0, |base| measure.of(&base) + 1), tags: 0, lines: 0 }
+        });
+        SectionSize { fixed: before.fixed, tags: before.tags + tags, lines: before.lines + lines }
     }
 
     /// The conversation does not fit the limit.
-    pub fn is_over(&self, limit: Limit) -> bool {
-        budget::is_over(&self.spans(), self.fixed(limit.measure), limit)
+    ///
+    /// Errors: the session changed while it was read.
+    pub fn is_over(&mut self, limit: Limit) -> Result<bool> {
+        let whole = self.section_size(limit.measure);
+        if budget::fits_whole(self.fixed(limit.measure), whole.tags, whole.lines, limit) {
+            return Ok(false);
+        }
+        self.load_spans()?;
+        Ok(budget::is_over(&self.spans(), self.fixed(limit.measure), limit))
+    }
+
+    /// Reads the spans that were carried on as bytes: to be trimmed they are needed one by one.
+    fn load_spans(&mut self) -> Result<()> {
+        if self.history.carried.take().is_some() {
+            let History { spans, base, .. } = history::read(self.branch, &self.cwd)?;
+            (self.history.spans, self.history.base) = (spans, base);
+        }
+        Ok(())
     }
 
     /// What is never trimmed is larger than the limit by itself; its size.
@@ -172,7 +207,17 @@ impl Draft<'_> {
     }
 
     /// Makes the checkpoint. Over a given limit it is trimmed, to `trim_to` per cent of the limit.
-    pub fn finish(&self, limit: Option<(Limit, f64)>) -> Compacted {
+    ///
+    /// Errors: the session changed while it was read.
+    pub fn finish(&mut self, limit: Option<(Limit, f64)>) -> Result<Compacted> {
+        let over = match limit {
+            Some((limit, _)) => self.is_over(limit)?,
+            None => false,
+        };
+        Ok(self.rendered(limit.filter(|_| over)))
+    }
+
+    fn rendered(&self, limit: Option<(Limit, f64)>) -> Compacted {
         let spans = self.spans();
         let pieces = match limit {
             Some((limit, trim_to)) => {
@@ -185,7 +230,10 @@ impl Draft<'_> {
         });
         let checkpoint = |no_progress| {
             Checkpoint {
-                base: self.history.base.as_ref(),
+                beginning: match &self.history.carried {
+                    Some(carried) => Cow::Borrowed(carried.text.as_str()),
+                    None => Cow::Owned(render::beginning(self.history.base.as_ref())),
+                },
                 spans: &spans,
                 pieces: &pieces,
                 startup_reads: &self.reads_section.text,
@@ -214,6 +262,12 @@ impl Draft<'_> {
             .zip(&self.reads_section.texts)
             .map(|(read, range)| (read.entry.as_str(), at + range.start..at + range.end))
             .collect();
+        let is_whole = pieces.iter().all(|piece| matches!(piece, budget::Piece::Whole(_)));
+        let section = is_whole.then(|| {
+            carried::to_json(rendered.section_end, self.meta.n, |measure| {
+                self.section_size(measure)
+            })
+        });
         let details = details::build(details::Parts {
             meta: &self.meta,
             span: &self.span,
@@ -223,6 +277,7 @@ impl Draft<'_> {
             startup: &self.startup,
             startup_texts: &startup_texts,
             pins: self.pins.iter().map(|pin| pin.entry.as_str()).collect(),
+            section,
             no_progress,
         });
         Compacted { summary: rendered.summary, details }

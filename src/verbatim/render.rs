@@ -1,5 +1,6 @@
 //! The checkpoint as text. What does not change from one compaction to the next comes first.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -13,7 +14,8 @@ use crate::text::{clip, counted, escape_attribute, grouped};
 
 /// The parts of a checkpoint that were rendered by their own rooms, in their order.
 pub struct Checkpoint<'a> {
-    pub base: Option<&'a Base>,
+    /// All that stands before the spans: [`beginning`], or what is carried on.
+    pub beginning: Cow<'a, str>,
     /// Oldest first; the last one is the new one.
     pub spans: &'a [SpanRef<'a>],
     pub pieces: &'a [Piece<'a>],
@@ -38,18 +40,17 @@ pub struct Rendered {
     pub summary: String,
     /// Bytes of the last span's items in the summary; `None` where the cap changed them.
     pub new_span: Option<Range<usize>>,
+    /// Where the last span ends.
+    pub section_end: usize,
     /// Where the startup reads begin.
     pub startup_reads_at: usize,
 }
 
 impl Checkpoint<'_> {
     pub fn render(&self) -> Rendered {
-        let mut out = String::from(wording::INTRODUCTION);
-        if let Some(base) = self.base {
-            out.push('\n');
-            out.push_str(&base_block(base));
-        }
+        let mut out = String::from(self.beginning.as_ref());
         let new_span = push_conversation(&mut out, self.spans, self.pieces);
+        let section_end = out.len();
         let mut startup_reads_at = out.len();
         for (at, section) in [self.startup_reads, self.pins, self.file_lists].iter().enumerate() {
             if !section.is_empty() {
@@ -66,7 +67,7 @@ impl Checkpoint<'_> {
         out.push_str(wording::EVIDENCE_BOUNDARY);
         out.push_str("\n\n");
         out.push_str(&wording::closing(self.tail_from));
-        Rendered { summary: out, new_span, startup_reads_at }
+        Rendered { summary: out, new_span, section_end, startup_reads_at }
     }
 
     fn push_remarks(&self, out: &mut String) {
@@ -95,6 +96,16 @@ impl Checkpoint<'_> {
             }
         }
     }
+}
+
+/// The beginning of a checkpoint that carries none on.
+pub fn beginning(base: Option<&Base>) -> String {
+    let mut out = String::from(wording::INTRODUCTION);
+    if let Some(base) = base {
+        out.push('\n');
+        out.push_str(&base_block(base));
+    }
+    out
 }
 
 /// The base as the checkpoint carries it.
