@@ -14,4 +14,5 @@ mod hook;
 mod inheritance;
 mod properties;
 mod said;
+mod shortcuts;
 mod structure;
