@@ -4,10 +4,12 @@ import type { Host } from "./host.ts";
 import { notify } from "./notices.ts";
 import type { Effect } from "./protocol.ts";
 
-export function applyEffects(host: Host, ctx: ExtensionContext, effects: readonly Effect[]): void {
+/** With `late`, notices wait until the compaction has been drawn. */
+export function applyEffects(host: Host, ctx: ExtensionContext, effects: readonly Effect[], late = false): void {
   for (const effect of effects) {
     try {
-      apply(host, ctx, effect);
+      if (late && effect.type === "notify") host.lateNotices.hold(() => apply(host, ctx, effect));
+      else apply(host, ctx, effect);
     } catch (error) {
       // One effect that Pi refuses must cost neither the others nor the result.
       const text = error instanceof Error ? error.message : String(error);

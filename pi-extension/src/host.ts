@@ -4,6 +4,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { ActiveSet } from "./active.ts";
 import type { CommandDescriptions } from "./autocomplete.ts";
 import type { BranchFacts } from "./branch.ts";
+import type { LateNotices } from "./late-notices.ts";
 import type { Log } from "./log.ts";
 import type { Notices } from "./notices.ts";
 import type { ContextFile, Manifest } from "./protocol.ts";
@@ -14,6 +15,7 @@ export interface Host {
   binary: string;
   manifest: Manifest;
   notices: Notices;
+  lateNotices: LateNotices;
   log: Log | undefined;
   recorder: Recorder | undefined;
   active: ActiveSet;

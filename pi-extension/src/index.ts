@@ -14,6 +14,7 @@ import { CompactionHook } from "./compaction.ts";
 import { guarded } from "./guard.ts";
 import { Hooks } from "./hooks.ts";
 import type { Host } from "./host.ts";
+import { LateNotices } from "./late-notices.ts";
 import { openLog } from "./log.ts";
 import { loadManifest } from "./manifest.ts";
 import { registerMessageTypes } from "./message-types.ts";
@@ -58,6 +59,7 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
     binary,
     manifest,
     notices,
+    lateNotices: new LateNotices(ending.signal),
     log: openLog(process.env.PI_STET_LOG),
     recorder: openRecorder(process.env.PI_STET_RECORD),
     active: new ActiveSet(pi, manifest, {
@@ -97,4 +99,8 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
   registerCommands(host);
   registerMessageTypes(host);
   unknownHooks = host.active.start();
+
+  // And these last, so that the hooks of the binary have run.
+  pi.on("session_compact", () => host.lateNotices.release());
+  pi.on("session_compact_failed", () => host.lateNotices.release());
 }

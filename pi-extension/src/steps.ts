@@ -7,6 +7,7 @@ import { applyEffects } from "./effects.ts";
 import type { Progress, Request } from "./envelope.ts";
 import type { Host } from "./host.ts";
 import { invoke } from "./invoke.ts";
+import { LateNotices } from "./late-notices.ts";
 import type { Failure, Reply } from "./protocol.ts";
 import { WorkingMessage } from "./working-message.ts";
 
@@ -61,7 +62,7 @@ async function run(
     if (signal.aborted || step === "aborted") return "aborted";
     if ("failure" in step) return step;
     const { reply } = step;
-    applyEffects(host, ctx, reply.effects ?? []);
+    applyEffects(host, ctx, reply.effects ?? [], LateNotices.concern(ctx, call.event, reply));
     if (reply.error) return { failure: failureOf(reply.error) };
     if (!reply.ask && !reply.complete) return isObject(reply.result) ? { result: reply.result } : "none";
 

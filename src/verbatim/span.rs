@@ -54,9 +54,11 @@ pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) ->
         let Some(number) = context.branch.get(position) else {
             continue;
         };
-        builder.span.tokens += tokens(&entry.body, context.branch.session.line_bytes(number));
+        let tokens = tokens(&entry.body, context.branch.session.line_bytes(number));
         let id = context.branch.session.id(number);
+        // The prompt stays, our own messages come back, a `!!` command never was in the context.
         if builder.entry(id, entry.body) {
+            builder.span.tokens += tokens;
             builder.seen(id, entry.timestamp);
         }
     }

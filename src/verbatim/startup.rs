@@ -236,7 +236,7 @@ fn names(instructions: &Instructions, path: &str, cwd: &str) -> bool {
     let own = self::absolute(&instructions.path, cwd);
     let own_folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = absolute.rsplit('/').next().unwrap_or_default().to_owned();
-    let mut spellings = vec![relative(&absolute, cwd), relative(&absolute, own_folder)];
+    let mut spellings = vec![from(cwd, &absolute), from(own_folder, &absolute)];
     if name.contains('.') || name.chars().count() >= 3 {
         spellings.push(name);
     }
@@ -244,6 +244,16 @@ fn names(instructions: &Instructions, path: &str, cwd: &str) -> bool {
     spellings
         .iter()
         .any(|spelling| spelling.len() > 1 && stands_alone(&instructions.text, spelling))
+}
+
+/// The path as it is written in a folder, with `..` where it lies outside.
+fn from(folder: &str, absolute: &str) -> String {
+    let mut path: Vec<&str> = absolute.split('/').collect();
+    let mut folder: Vec<&str> = folder.trim_end_matches('/').split('/').collect();
+    let common = folder.iter().zip(&path).take_while(|(a, b)| a == b).count();
+    path.drain(..common);
+    folder.drain(..common);
+    [vec![".."; folder.len()], path].concat().join("/")
 }
 
 /// A path in a home directory stays as it is: nobody here knows where that lies.
@@ -339,6 +349,9 @@ mod tests {
         ] {
             assert!(!named(text, "docs/style.md"), "{text}");
         }
+        assert!(named("see ../README.md", "README.md"));
+        assert!(named("see ../../shared/a.md", "/w/shared/a.md"));
+        assert!(!named("see ../../../shared/a.md", "/w/shared/a.md"));
         // The folder of the instructions is not the one that `~` or `..` lead to.
         assert!(!named("docs/style.md", "~/docs/style.md"));
         assert!(named("see ~/docs/style.md", "~/docs/style.md"));

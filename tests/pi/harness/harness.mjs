@@ -138,7 +138,7 @@ export async function makeWorkspace({ script, model = {}, settings = {}, files =
 /** The event after which Pi does nothing more by itself. Pi before 0.80 ends with agent_end. */
 export const SETTLE = process.env.PI_SETTLE_EVENT ?? "agent_settled";
 
-function piArguments(mode, { extensions, args }) {
+export function piArguments(mode, { extensions, args }) {
   const model = ["--provider", "fake", "--model", "fake-1"];
   return [PI_CLI, ...mode, ...model, ...extensions.flatMap((path) => ["-e", path]), ...args];
 }
@@ -155,7 +155,7 @@ function onLines(stream, callback) {
 }
 
 /** Rejects when the promise takes longer than `ms`; `explain` says what was waited for. */
-function within(ms, promise, explain) {
+export function within(ms, promise, explain) {
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(explain())), ms);
