@@ -9,13 +9,14 @@ pub const PROTOCOL: u64 = 1;
 
 /// The types that have a published JSON Schema, by the name `pi-stet schema NAME` takes.
 /// A payload goes by its event's name.
-pub const SCHEMAS: [&str; 8] = [
+pub const SCHEMAS: [&str; 9] = [
     "envelope",
     "reply",
     "manifest",
     "session_before_compact",
     "session_compact",
     "session_compact_failed",
+    "context_with_system",
     "command",
     "tool",
 ];
@@ -29,6 +30,7 @@ pub fn schema(name: &str) -> Option<String> {
         "session_before_compact" => schemars::schema_for!(envelope::BeforeCompact),
         "session_compact" => schemars::schema_for!(envelope::Compacted),
         "session_compact_failed" => schemars::schema_for!(envelope::CompactFailed),
+        "context_with_system" => schemars::schema_for!(envelope::ContextWithSystem),
         "command" => schemars::schema_for!(envelope::Command),
         "tool" => schemars::schema_for!(envelope::ToolCall),
         _ => return None,
