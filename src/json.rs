@@ -197,24 +197,34 @@ pub fn number(value: f64) -> serde_json::Value {
 /// The JSON text without white space outside its strings. Pi writes none, so this mostly borrows.
 pub fn compact(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
-    let (mut in_string, mut escaped) = (false, false);
-    for (at, c) in text.char_indices() {
-        let drop = !in_string && matches!(c, ' ' | '\n' | '\r' | '\t');
-        if drop && out.is_none() {
-            out = Some(text[..at].to_owned());
-        }
-        if !drop && let Some(out) = &mut out {
-            out.push(c);
-        }
-        if escaped {
-            escaped = false;
-        } else if in_string && c == '\\' {
-            escaped = true;
-        } else if c == '"' {
-            in_string = !in_string;
+    let mut kept_to = 0;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            // Past the string: to its closing quote, over every escaped character.
+            b'"' => {
+                while let Some((_, byte)) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.get_or_insert_default().push_str(&text[kept_to..at]);
+                kept_to = at + 1;
+            }
+            _ => {}
         }
     }
-    out.map_or(Cow::Borrowed(text), Cow::Owned)
+    match out {
+        None => Cow::Borrowed(text),
+        Some(mut out) => {
+            out.push_str(&text[kept_to..]);
+            Cow::Owned(out)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ pub struct ToolCall {
 pub struct Assistant {
     pub content: Vec<Block>,
     pub stop_reason: Option<String>,
+    /// What the provider reported, with [`Detail::All`].
     pub usage_tokens: Option<f64>,
     /// The message's own time in milliseconds, which goes with it into a transcript; the entry's is
     /// a little later.
@@ -99,7 +100,8 @@ pub struct ToolResult {
     /// Empty with [`Detail::Kept`].
     pub content: Vec<Block>,
     pub nested_calls: Vec<NestedCall>,
-    /// `details.status`, with which a tool of ours says how a call ended.
+    /// `details.status`, with which a tool of ours says how a call ended; read with
+    /// [`Detail::All`].
     pub status: Option<String>,
     /// The tool says that its text is not all there was (`details.truncation.truncated`). Always
     /// false with [`Detail::Kept`].
@@ -204,7 +206,10 @@ fn message_body(message: &Fields, detail: Detail) -> Body {
         Some("assistant") => Body::Assistant(Assistant {
             content: content(message.raw("content"), detail),
             stop_reason: message.string("stopReason"),
-            usage_tokens: message.object("usage").and_then(|usage| usage_tokens(&usage)),
+            usage_tokens: match detail {
+                Detail::All => message.object("usage").and_then(|usage| usage_tokens(&usage)),
+                Detail::Kept => None,
+            },
             time: message.number("timestamp"),
         }),
         Some("toolResult") => Body::ToolResult(tool_result(message, detail)),

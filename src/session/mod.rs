@@ -14,7 +14,7 @@ pub mod projection;
 mod scan;
 mod source;
 
-use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -45,6 +45,8 @@ pub struct Session<'a> {
     source: Source<'a>,
     index: Index,
     reading: Reading,
+    /// Holds one line of a file at a time.
+    scratch: RefCell<Vec<u8>>,
     /// For the inline form, the header is what the envelope says.
     pub header: Header,
     /// Labels of an inline session; they win over label entries.
@@ -90,6 +92,7 @@ impl<'a> Session<'a> {
             source,
             index,
             reading,
+            scratch: RefCell::default(),
             header,
             given_labels: None,
             malformed_lines: findings.malformed_lines,
@@ -120,6 +123,7 @@ impl<'a> Session<'a> {
             source: Source::Memory(bytes),
             index,
             reading,
+            scratch: RefCell::default(),
             header,
             given_labels: Some(labels),
             malformed_lines: findings.malformed_lines,
@@ -182,12 +186,13 @@ impl<'a> Session<'a> {
         {
             return Ok(result);
         }
-        let line = self.line(place)?;
-        if let Some(decoded) = Entry::decode(&line, detail) {
+        let mut scratch = self.scratch.borrow_mut();
+        let line = self.line(place, &mut scratch)?;
+        if let Some(decoded) = Entry::decode(line, detail) {
             return Ok(decoded);
         }
         let id = self.id(entry);
-        let is_here = head::quick(&line, &line).is_some_and(|head| head.id == id);
+        let is_here = head::quick(line, line).is_some_and(|head| head.id == id);
         match self.reading {
             Reading::Recover if is_here => Ok(Entry { timestamp: None, body: Body::Damaged }),
             // The host has the entry in memory.
@@ -199,18 +204,17 @@ impl<'a> Session<'a> {
     }
 
     /// The bytes of one line; in memory they are not copied.
-    fn line(&self, place: Place) -> Result<Cow<'_, [u8]>> {
+    fn line<'l>(&'l self, place: Place, scratch: &'l mut Vec<u8>) -> Result<&'l [u8]> {
         let len = usize::try_from(place.len).unwrap_or(usize::MAX);
         match &self.source {
             Source::Memory(bytes) => {
                 let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
-                let line = bytes.get(start..start.saturating_add(len)).unwrap_or_default();
-                Ok(Cow::Borrowed(line))
+                Ok(bytes.get(start..start.saturating_add(len)).unwrap_or_default())
             }
             Source::File { .. } => {
-                let mut line = vec![0u8; len];
-                self.source.read_at(place.offset, &mut line)?;
-                Ok(Cow::Owned(line))
+                scratch.resize(len, 0);
+                self.source.read_at(place.offset, scratch)?;
+                Ok(scratch)
             }
         }
     }

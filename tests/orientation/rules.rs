@@ -149,7 +149,8 @@ fn an_answer_that_another_extension_took_out_is_passed_over() {
     conversation.answer();
     conversation.user("A third question");
     let mut transcript = conversation.transcript();
-    transcript.retain(|message| message.body != json!(first).to_string());
+    let first = json!(first).to_string();
+    transcript.retain(|message| message.body != first);
     let (request, _) = conversation.send(&transcript);
     assert_eq!(places(&request), [request.len() - 3], "before the answer that is left");
 }

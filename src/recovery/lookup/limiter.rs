@@ -39,6 +39,9 @@ pub fn check(branch: &Branch, call_id: &str, limit: u64) -> Result<Verdict> {
                     break;
                 }
                 if result.tool_name == LOOKUP {
+                    let Body::ToolResult(result) = session.read(entry, Detail::All)?.body else {
+                        continue;
+                    };
                     match result.status.as_deref() {
                         // A blocked call says nothing about the lookup itself.
                         Some("blocked") => failed.push(result.call_id.clone()),
