@@ -88,6 +88,9 @@ impl<'e> Call<'e> {
             .session_field()
             .ok_or_else(|| Error::Envelope("this event needs a `session`".into()))?;
         match (&field.file, field.branch) {
+            (_, Some(branch)) if !branch.get().starts_with('[') => {
+                Err(Error::Envelope("`session.branch` is not an array".into()))
+            }
             (_, Some(branch)) => Session::from_branch(
                 branch,
                 Header {

@@ -137,7 +137,9 @@ fn ids_at_start(rest: &[u8]) -> Option<(Cow<'_, str>, Parent<'_>, &[u8])> {
         Some(rest) => (Parent::Root, rest),
         None => {
             let (parent, rest) = plain_string(rest.strip_prefix(b"\"")?)?;
-            (Parent::Id(text(parent)?), rest)
+            // Pi takes an empty id for none.
+            let root = parent.is_empty();
+            (if root { Parent::Root } else { Parent::Id(text(parent)?) }, rest)
         }
     };
     Some((text(id)?, parent, rest))

@@ -98,6 +98,14 @@ fn a_session_that_is_missing_or_of_the_wrong_type_is_an_error() {
     let (_, reply) = hook(&call.bytes_with(json!({ "id": "s", "cwd": "" })));
     assert_error(&reply, "bad-envelope", "neither `file` nor `branch`");
 
+    for branch in [json!({}), json!("entries"), json!(5)] {
+        let (_, reply) = hook(&call.bytes_with(json!({ "id": "s", "cwd": "", "branch": branch })));
+        assert_error(&reply, "bad-envelope", "branch");
+    }
+    // What is no entry is passed over, like a damaged line.
+    let nothing = json!({ "id": "s", "cwd": "", "branch": [5, null, "x", {}] });
+    assert_eq!(hook(&call.bytes_with(nothing)), (0, json!({ "protocol": 1 })));
+
     let (status, reply) = hook(&call.bytes_with(json!({ "id": 5, "cwd": "", "branch": [] })));
     assert_eq!(status, 2, "{reply}");
     assert_error(&reply, "bad-envelope", "");

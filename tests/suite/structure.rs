@@ -228,6 +228,15 @@ fn a_missing_parent_and_a_circle_end_the_branch() {
         compact_file(&circle.jsonl(), &circle.id, circle.last_id(), &circle.id_of("kept"));
     assert_eq!(span_of(&compaction), "[User]: one\n[Assistant]: two");
 
+    // Pi takes an empty id for none.
+    let empty = Session::new().user("root").but(|entry| entry["parentId"] = "".into()).user("kept");
+    let opened = pi_stet::session::Session::open(
+        TempSession::of(&empty).path(),
+        pi_stet::session::Reading::AsPi,
+    );
+    let opened = opened.expect("a session");
+    assert_eq!(opened.branch(&pi_stet::session::Leaf::Last).expect("a branch").broken, None);
+
     let itself = Session::new()
         .user("one")
         .but(|entry| entry["parentId"] = entry["id"].clone())
