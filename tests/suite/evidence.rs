@@ -17,7 +17,7 @@ fn line(tail: impl FnOnce(Session) -> Session) -> String {
 
 const READ: (&str, &str) = ("read", "f");
 
-fn call((tool, path): (&str, &str)) -> (&str, Value) {
+fn call<'t>((tool, path): (&'t str, &str)) -> (&'t str, Value) {
     (tool, json!({ "path": path }))
 }
 
@@ -54,9 +54,9 @@ fn only_a_result_that_certainly_belongs_to_its_read_counts() {
     let read = |session: Session| session.calls(vec![call(READ)]);
     let none = "f (no read-tool output in tail)";
     assert_eq!(line(|s| read(s).ok("text")), "f (full read in tail)");
-    assert_eq!(line(|s| read(s).unflagged("text")), none, "without its flag");
+    assert_eq!(line(|s| read(s).result("call_2", "read", "text", None)), none, "without its flag");
     assert_eq!(line(|s| read(s).error("text")), none);
-    assert_eq!(line(|s| read(s).unanswered()), none);
+    assert_eq!(line(|s| read(s)), none);
     assert_eq!(
         line(|s| read(s).result("call_2", "bash", "text", Some(false))),
         none,
@@ -69,13 +69,13 @@ fn a_change_without_a_certain_outcome_may_have_happened() {
     let read = |session: Session| session.calls(vec![call(READ)]).ok("what stands in f");
     let edit = |session: Session| session.call("edit", json!({ "path": "f", "edits": [] }));
     let outdated = "f (read in tail, then edited)";
-    assert_eq!(line(|s| edit(read(s)).unanswered()), outdated);
-    assert_eq!(line(|s| edit(read(s)).unflagged("?")), outdated);
+    assert_eq!(line(|s| edit(read(s))), outdated);
+    assert_eq!(line(|s| edit(read(s)).result("call_3", "edit", "?", None)), outdated);
     assert_eq!(line(|s| edit(read(s)).error("no")), "f (full read in tail)");
     let write =
         |session: Session| session.call("write", json!({ "path": "f", "content": "all of it" }));
     assert_eq!(
-        line(|s| write(s).unflagged("?")),
+        line(|s| write(s).result("call_2", "write", "?", None)),
         "f (no read-tool output in tail)",
         "nobody knows that it was written"
     );
