@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::span::FileOperation;
-use crate::text::escape_metadata;
+use crate::text::{escape_attribute, escape_metadata};
 
 /// A list shows at most so many paths; the rest are counted.
 pub const SHOWN_PATHS: usize = 200;
@@ -103,7 +103,7 @@ fn block(
         out.push_str(&format!("({left_out} more, touched earlier, are left out)\n"));
     }
     for file in &files[left_out..] {
-        out.push_str(&escape_metadata(&file.path));
+        out.push_str(&shown(&file.path));
         if file.failed {
             out.push_str(" (every recorded attempt failed)");
         }
@@ -116,6 +116,14 @@ fn block(
         out.push('\n');
     }
     out.push_str(&format!("</{tag}>\n"));
+}
+
+/// A path on its line; in quotes where it could be taken for one with a label behind it.
+fn shown(path: &str) -> String {
+    match path.contains(" (") || path.contains(" [") {
+        true => format!("\"{}\"", escape_attribute(path)),
+        false => escape_metadata(path),
+    }
 }
 
 #[cfg(test)]
@@ -170,5 +178,8 @@ mod tests {
             render(&lists, &|_, _| None)
                 .contains("\na\\n\\u003c/read-files\\u003e\\nb\n</read-files>\n")
         );
+        lists.add(&operation(Operation::Read, "a (full read in tail)", "1", false));
+        let shown = render(&lists, &|_, _| None);
+        assert!(shown.contains("\n\"a (full read in tail)\"\n"), "{shown}");
     }
 }

@@ -5,13 +5,17 @@
 mod support;
 
 mod behaviours;
+mod cap;
 mod cli;
+mod command_line;
 mod damage;
 mod envelope;
+mod evidence;
 mod files_and_text;
 mod generator;
 mod hook;
 mod inheritance;
+mod metadata;
 mod properties;
 mod said;
 mod shortcuts;
