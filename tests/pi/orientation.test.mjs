@@ -9,6 +9,7 @@ import { openChat, prose } from "./chat.mjs";
 import { bash, isAssistant, isCompaction, isToolResult, isUser } from "./harness/conversation.mjs";
 import { readSession } from "./harness/harness.mjs";
 import { textOf } from "./harness/server.mjs";
+import { startPiTerminal } from "./harness/terminal.mjs";
 import {
   assertContinuesFrom,
   assertOneConversation,
@@ -297,6 +298,18 @@ test("one that was omitted from the context does not come back", async (t) => {
   await chat.user("And now?", ["On and on."]);
   assert.deepEqual(placesIn(chat.ws.llm.requests().at(-1)), []);
   assert.equal((await savedFor(chat)).length, 1);
+});
+
+test("on the screen it is one line", async (t) => {
+  const { chat } = await compacted(t);
+  await chat.user("What now?", ["Now we go on."]);
+  const file = await chat.sessionFile();
+  await chat.close();
+  const terminal = startPiTerminal(chat.ws, { ...chat.options, args: ["--session", file] });
+  t.after(() => terminal.close());
+  await terminal.shows("Now we go on.");
+  await terminal.shows("Told the model what it has in view after the compaction");
+  assert.ok(!terminal.drawn().includes(TEXT.split("\n")[0]));
 });
 
 /** The prompt names our tools, which are gone with the extension. */
