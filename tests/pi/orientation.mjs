@@ -1,9 +1,10 @@
-// What must be true of the re-orientation in every request. It is found the way a
-// model meets it: by its text, which the binary itself is asked for.
+// What must be true of the re-orientation in every request, and the conversations it
+// is looked for in. It is found the way a model meets it: by its text, which the
+// binary itself is asked for.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { BINARY } from "./chat.mjs";
-import { isCompaction } from "./harness/conversation.mjs";
+import { BINARY, prose } from "./chat.mjs";
+import { bash, isCompaction, isToolResult } from "./harness/conversation.mjs";
 import { isSummariserCall, textOf } from "./harness/server.mjs";
 
 export const TYPE = "stet.reorientation";
@@ -91,4 +92,40 @@ export function assertContinuesFrom(before, after, here) {
   const past = before.body.messages.map((message) => JSON.stringify(message));
   const now = after.body.messages.map((message) => JSON.stringify(message));
   assert.deepEqual(now.slice(0, past.length), past, `${here}: it begins with the whole of the request before`);
+}
+
+export const OVERFLOW = {
+  status: 400,
+  error: "This model's maximum context length is 20000 tokens. However, your messages resulted in 30000 tokens.",
+};
+/** A turn after which Pi finds the window of 200000 full. */
+export const FULL = { usage: { prompt_tokens: 198_000 } };
+export const OVERLOADED = { status: 503, error: "The model is overloaded." };
+
+export const work = (chat, topic = "rain") =>
+  chat.user(`Look at the files for ${topic}.`, [
+    { say: `I look at ${topic}.`, calls: [bash(`sed s/medium/${topic}/ medium.txt`)] },
+    `The files for ${topic} are read.`,
+  ]);
+export const keepThis = (chat, topic = "rain") =>
+  chat.user(prose(`the kept question about ${topic}`, 800), [prose(`the kept answer about ${topic}`, 800)]);
+
+/**
+ * A run that Pi compacts after its first answer and the result of the call in it.
+ *   turns   what the model answers from then on
+ *   queued  { steer | follow_up: text }: what the user says while the call runs
+ */
+export async function runCompactedInItsMiddle(chat, turns, queued = {}) {
+  await work(chat);
+  await keepThis(chat);
+  const started = chat.pi.waitFor("tool_execution_start");
+  const run = chat.user("Look at the file.", [
+    { say: prose("looking at the file", 1200), calls: [bash("sleep 0.3; cat medium.txt")], ...FULL },
+    ...turns,
+  ]);
+  await started;
+  for (const [type, message] of Object.entries(queued)) await chat.pi.send({ type, message });
+  await run;
+  const branch = await chat.branch();
+  assert.ok(isToolResult(branch[branch.findIndex(isCompaction) - 1]), "Pi compacted after the result");
 }

@@ -1,33 +1,33 @@
 // The message after a compaction that tells the model what it has in view: where it
 // stands in the requests that Pi sent, how often, and what it must not cause.
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { openChat, prose } from "./chat.mjs";
 import { bash, isAssistant, isCompaction, isToolResult, isUser } from "./harness/conversation.mjs";
-import { HARNESS_DIR, readSession } from "./harness/harness.mjs";
+import { readSession } from "./harness/harness.mjs";
 import { textOf } from "./harness/server.mjs";
-import { assertContinuesFrom, assertOneConversation, assertOriented, placesIn, requestsWith, saved, savedFor, TEXT, TYPE } from "./orientation.mjs";
-
-const OVERFLOW = {
-  status: 400,
-  error: "This model's maximum context length is 20000 tokens. However, your messages resulted in 30000 tokens.",
-};
-/** A turn after which Pi finds the window of 200000 full. */
-const FULL = { usage: { prompt_tokens: 198_000 } };
-const OVERLOADED = { status: 503, error: "The model is overloaded." };
+import { startPiTerminal } from "./harness/terminal.mjs";
+import {
+  assertContinuesFrom,
+  assertOneConversation,
+  assertOriented,
+  keepThis,
+  OVERFLOW,
+  OVERLOADED,
+  placesIn,
+  requestsWith,
+  saved,
+  savedFor,
+  TEXT,
+  TYPE,
+  work,
+} from "./orientation.mjs";
 
 /** Windows of 16000 with 4000 in reserve: one huge output is more than the other 12000. */
 const SMALL_WINDOW = { window: 16_000, reserve: 4000 };
-
-const work = (chat, topic = "rain") =>
-  chat.user(`Look at the files for ${topic}.`, [
-    { say: `I look at ${topic}.`, calls: [bash(`sed s/medium/${topic}/ medium.txt`)] },
-    `The files for ${topic} are read.`,
-  ]);
-const keepThis = (chat, topic = "rain") =>
-  chat.user(prose(`the kept question about ${topic}`, 800), [prose(`the kept answer about ${topic}`, 800)]);
 
 /** A conversation that has just been compacted by hand. */
 async function compacted(t, options) {
@@ -37,26 +37,6 @@ async function compacted(t, options) {
   await chat.compact();
   const [compaction] = await chat.compactions();
   return { chat, compaction };
-}
-
-/**
- * A run that Pi compacts after its first answer and the result of the call in it.
- *   turns   what the model answers from then on
- *   queued  { steer | follow_up: text }: what the user says while the call runs
- */
-async function runCompactedInItsMiddle(chat, turns, queued = {}) {
-  await work(chat);
-  await keepThis(chat);
-  const started = chat.pi.waitFor("tool_execution_start");
-  const run = chat.user("Look at the file.", [
-    { say: prose("looking at the file", 1200), calls: [bash("sleep 0.3; cat medium.txt")], ...FULL },
-    ...turns,
-  ]);
-  await started;
-  for (const [type, message] of Object.entries(queued)) await chat.pi.send({ type, message });
-  await run;
-  const branch = await chat.branch();
-  assert.ok(isToolResult(branch[branch.findIndex(isCompaction) - 1]), "Pi compacted after the result");
 }
 
 const requestsSoFar = (chat) => chat.ws.llm.requests().length;
@@ -83,7 +63,8 @@ test("a compaction by hand: nothing happens until the next prompt", async (t) =>
 });
 
 test("a session without a compaction starts no process for it", async (t) => {
-  const log = join(process.env.TMPDIR ?? "/tmp", `orientation-${process.pid}.log`);
+  const log = join(tmpdir(), `orientation-${process.pid}.log`);
+  t.after(() => rmSync(log, { force: true }));
   const { chat } = await compacted(t, { env: { PI_STET_LOG: log } });
   const logged = () => readFileSync(log, "utf8").split("\n").filter((line) => /before_agent_start|context_with_system/.test(line)).length;
   assert.equal(logged(), 0);
@@ -145,14 +126,6 @@ test("the first request fails and Pi repeats it", async (t) => {
   const bodies = requests.slice(0, 3).map((request) => JSON.stringify(request.body.messages));
   assert.deepEqual(bodies, Array(3).fill(bodies[0]), "the repetitions are the same to the byte");
   assert.equal((await savedFor(chat)).length, 1);
-});
-
-test("in the middle of a run the first request fails and Pi repeats it", async (t) => {
-  const chat = await openChat(t, { settings: { retry: { enabled: true, maxRetries: 3, baseDelayMs: 10 } } });
-  await runCompactedInItsMiddle(chat, [OVERLOADED, "The small file has twelve lines."]);
-  const [requests] = await assertOriented(chat);
-  assert.equal(requests.length, 2);
-  assert.equal(JSON.stringify(requests[1].body.messages), JSON.stringify(requests[0].body.messages));
 });
 
 test("the first request fails for good, or is aborted, and the user goes on", async (t) => {
@@ -270,91 +243,6 @@ test("tree moves to before the compaction, onto it, and past the message", async
   assert.equal(saved((await chat.tree()).entries).length, 2);
 });
 
-for (const [name, turns] of [
-  ["and the next answer is the last", ["It has twelve lines."]],
-  ["and the run goes on", [{ say: "Then the small one.", calls: [bash("cat small.txt")] }, "It has twelve lines."]],
-]) {
-  test(`the user steers in the middle of a run, ${name}`, async (t) => {
-    const chat = await openChat(t);
-    await runCompactedInItsMiddle(chat, turns, { steer: "No, the small file." });
-    const [requests] = await assertOriented(chat);
-    assert.equal(requests.length, turns.length);
-    assert.equal(textOf(requests[0].body.messages.at(-2).content), "No, the small file.", "after the pending input");
-    assert.equal((await savedFor(chat)).length, 1, "it is saved all the same");
-    await chat.user("What now?", ["Now we go on."]);
-    await assertOriented(chat);
-    assert.equal((await savedFor(chat)).length, 1);
-  });
-}
-
-test("a follow-up waits in the middle of a run", async (t) => {
-  const chat = await openChat(t);
-  await runCompactedInItsMiddle(chat, ["It has sixty lines.", "The small one has twelve."], { follow_up: "And the small file?" });
-  const [[first, second, ...more]] = await assertOriented(chat);
-  assert.deepEqual(more, []);
-  assert.equal(first.body.messages.at(-2).role, "tool", "the follow-up comes in its turn");
-  assert.equal(textOf(second.body.messages.at(-1).content), "And the small file?");
-  assert.equal((await savedFor(chat)).length, 1);
-});
-
-for (const [how, turns] of [
-  ["steer", ["Both are answered."]],
-  ["followUp", ["The first is answered.", "The second is answered."]],
-]) {
-  test(`a message is queued (${how}) while a run is compacted in its middle`, async (t) => {
-    const chat = await openChat(t);
-    await chat.helper(`queue ${how} The queued question.`);
-    await runCompactedInItsMiddle(chat, turns);
-    const [requests] = await assertOriented(chat);
-    assert.equal(requests.length, turns.length);
-    const heard = requests.at(-1).body.messages.filter((message) => textOf(message.content) === "The queued question.");
-    assert.equal(heard.length, 1);
-  });
-
-  test(`a message is queued (${how}) while a finished run is compacted`, async (t) => {
-    const chat = await openChat(t);
-    await work(chat);
-    await keepThis(chat);
-    await chat.helper(`queue ${how} The queued question.`);
-    await chat.user("The last question.", [{ say: prose("the last answer", 2000), ...FULL }, "The queued question is answered."]);
-    const [requests] = await assertOriented(chat);
-    assert.equal(requests.length, 1, "one request, for the question");
-    assert.equal(textOf(requests[0].body.messages.at(-2).content), "The queued question.");
-    await chat.user("What now?", ["Now we go on."]);
-    await assertOriented(chat);
-    assert.equal((await savedFor(chat)).length, 1);
-  });
-
-  test(`a message is queued (${how}) while a failed request is made to fit`, async (t) => {
-    const chat = await openChat(t, { window: 20_000 });
-    await work(chat);
-    await keepThis(chat);
-    await chat.helper(`queue ${how} The queued question.`);
-    await chat.user("The request that is too long.", [OVERFLOW, ...turns]);
-    const [requests] = await assertOriented(chat);
-    assert.equal(requests.length, turns.length);
-  });
-}
-
-test("a virtual model: Pi compacts after it has looked for queued messages", async (t) => {
-  const chat = await openChat(t, { extensions: [join(HARNESS_DIR, "router-extension.ts")] });
-  await chat.pi.send({ type: "set_model", provider: "fake", modelId: "router" });
-  await runCompactedInItsMiddle(chat, ["It has sixty lines."]);
-  const [requests] = await assertOriented(chat);
-  assert.equal(requests.length, 1, "no request of its own");
-  assert.equal((await savedFor(chat)).length, 1);
-});
-
-test("an extension's message is queued in the middle of a run: no request ends in an answer", async (t) => {
-  // Pi tells nobody about such messages. It delivers ours after this one, with a request of its own.
-  const chat = await openChat(t);
-  await chat.helper("queue note A note of the helper.");
-  await runCompactedInItsMiddle(chat, ["It has sixty lines.", "Yes."]);
-  for (const request of chat.ws.llm.requests()) assert.notEqual(request.body.messages.at(-1).role, "assistant");
-  const [compaction] = await chat.compactions();
-  for (const request of requestsWith(chat, compaction)) assert.equal(placesIn(request).at(-1), request.body.messages.length - 1);
-});
-
 test("messages that are not of the current compaction are gone from requests and stay in the file", async (t) => {
   const { chat, compaction } = await compacted(t);
   await chat.user("What now?", ["Now we go on."]);
@@ -410,6 +298,18 @@ test("one that was omitted from the context does not come back", async (t) => {
   await chat.user("And now?", ["On and on."]);
   assert.deepEqual(placesIn(chat.ws.llm.requests().at(-1)), []);
   assert.equal((await savedFor(chat)).length, 1);
+});
+
+test("on the screen it is one line", async (t) => {
+  const { chat } = await compacted(t);
+  await chat.user("What now?", ["Now we go on."]);
+  const file = await chat.sessionFile();
+  await chat.close();
+  const terminal = startPiTerminal(chat.ws, { ...chat.options, args: ["--session", file] });
+  t.after(() => terminal.close());
+  await terminal.shows("Now we go on.");
+  await terminal.shows("Told the model what it has in view after the compaction");
+  assert.ok(!terminal.drawn().includes(TEXT.split("\n")[0]));
 });
 
 /** The prompt names our tools, which are gone with the extension. */
