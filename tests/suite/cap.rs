@@ -393,7 +393,7 @@ fn trimming_is_linear() {
                 per_span if count == 0 => items / per_span,
                 _ => count,
             };
-            let spans = made(spans, if count == 0 { per_span } else { items / count }, entry);
+            let spans = made(spans, items.checked_div(count).unwrap_or(per_span), entry);
             (0..3).map(|_| timed(&spans)).min().expect("a time")
         };
         let (small, large) = (time(4_000), time(40_000));
