@@ -1,11 +1,5 @@
 //! The size guard: what it takes away, in which order, and what it leaves alone.
 
-use std::time::{Duration, Instant};
-
-use pi_stet::settings::{Limit, Measure};
-use pi_stet::verbatim::budget::{self, SpanRef};
-use pi_stet::verbatim::details::SpanMeta;
-use pi_stet::verbatim::item::{Item, ItemKind};
 use pi_stet::verbatim::wording::INTRODUCTION;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -375,50 +369,4 @@ fn words_of_several_lines_cannot_pose_as_the_checkpoint() {
     let fenced =
         format!("With /compact the user wrote:\n<compact-words-2>\n{said}\n</compact-words-2>\n");
     assert!(summary.contains(&fenced), "{summary}");
-}
-
-/// Ten times the items may cost a good deal more than ten times, but not a hundred times.
-#[test]
-fn trimming_is_linear() {
-    let shapes: [(&str, usize, usize, &str); 4] = [
-        ("many items in few spans", 8, 1, "e1"),
-        ("many spans", 0, 4, "e1"),
-        ("many spans of the older extension, without ids", 0, 4, ""),
-        ("many empty spans", 0, 0, ""),
-    ];
-    for (name, count, per_span, entry) in shapes {
-        let time = |items: usize| {
-            let spans = match per_span {
-                0 => items,
-                per_span if count == 0 => items / per_span,
-                _ => count,
-            };
-            let spans = made(spans, items.checked_div(count).unwrap_or(per_span), entry);
-            (0..3).map(|_| timed(&spans)).min().expect("a time")
-        };
-        let (small, large) = (time(4_000), time(40_000));
-        let floor = Duration::from_millis(2);
-        assert!(large < small.max(floor) * 40, "{name}: {small:?} for 4,000, {large:?} for 40,000");
-    }
-}
-
-fn made(spans: usize, items: usize, entry: &str) -> Vec<(SpanMeta, Vec<Item>)> {
-    let item = |at: usize| Item {
-        kind: if at.is_multiple_of(3) { ItemKind::User } else { ItemKind::Assistant },
-        entry: entry.to_owned(),
-        text: format!("[User]: {at} {}", "x".repeat(at % 200)),
-    };
-    let meta = |n| SpanMeta { n, at: "T".into(), trigger: "manual".into(), ..SpanMeta::default() };
-    (1..=spans).map(|n| (meta(n), (0..items).map(item).collect())).collect()
-}
-
-fn timed(spans: &[(SpanMeta, Vec<Item>)]) -> Duration {
-    let refs: Vec<SpanRef> = spans.iter().map(|(meta, items)| (meta, items.as_slice())).collect();
-    let start = Instant::now();
-    for trim_to in [100.0, 50.0] {
-        let limit = Limit { size: 5000, measure: Measure::QuarterTokens };
-        let pieces = budget::trim(&refs, 0, limit, trim_to);
-        assert!(pieces.len() < 40);
-    }
-    start.elapsed()
 }
