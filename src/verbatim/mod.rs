@@ -4,7 +4,6 @@
 pub mod budget;
 pub mod details;
 mod evidence;
-mod file_lists;
 pub mod history;
 pub mod item;
 pub mod pins;
@@ -19,7 +18,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::session::projection::{self, Edits, Projection};
-use crate::session::{Branch, Detail};
+use crate::session::{Branch, Detail, file_lists};
 use crate::settings::{Limit, Measure};
 use crate::text::estimate_tokens;
 use budget::SpanRef;
@@ -47,6 +46,17 @@ pub struct Request<'r> {
     pub cwd: &'r str,
     /// The project's instructions as the host knows them; empty: as the session has them.
     pub instructions: &'r [Instructions],
+    /// The model's own note on its work, if there is one that is fresh.
+    pub working_state: Option<WorkingState<'r>>,
+}
+
+/// A text that stands in the checkpoint as the model wrote it.
+pub struct WorkingState<'r> {
+    pub text: &'r str,
+    /// When it was written, ISO 8601.
+    pub at: &'r str,
+    /// The entry that holds it.
+    pub entry: Option<&'r str>,
 }
 
 /// A checkpoint in the making: everything is gathered, the size is not decided.
@@ -62,6 +72,8 @@ pub struct Draft<'b> {
     reads_section: startup::Section,
     pins: Vec<Pin>,
     pins_section: String,
+    /// The section, or nothing.
+    working_state: String,
     evidence: Evidence,
     tail_from: Option<String>,
     branch: &'b Branch<'b, 'b>,
@@ -115,6 +127,10 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
         passed_reads: passed.into_iter().map(|(read, _)| read).collect(),
         pins_section: pins::render(&pins),
         pins,
+        working_state: request
+            .working_state
+            .as_ref()
+            .map_or_else(String::new, render::working_state),
         evidence: Evidence::of_tail(&context, &edits, request.first_kept, request.cwd)?,
         tail_from,
         branch,
@@ -149,10 +165,10 @@ impl Draft<'_> {
         stored.chain([(&self.meta, self.span.items.as_slice())]).collect()
     }
 
-    /// The size of what is never trimmed: the base, retained reads, pinned entries.
+    /// The size of what is never trimmed: the base, retained reads, pinned entries, working state.
     fn fixed(&self, measure: Measure) -> u64 {
         let base = self.history.base.as_ref().map_or_else(String::new, render::base_block);
-        let parts = [&base, &self.reads_section.text, &self.pins_section];
+        let parts = [&base, &self.reads_section.text, &self.pins_section, &self.working_state];
         parts.into_iter().filter(|part| !part.is_empty()).map(|part| measure.of(part) + 1).sum()
     }
 
@@ -190,6 +206,7 @@ impl Draft<'_> {
                 pieces: &pieces,
                 startup_reads: &self.reads_section.text,
                 pins: &self.pins_section,
+                working_state: &self.working_state,
                 file_lists: &file_lists,
                 remarks: Remarks {
                     compaction: self.history.compactions + 1,
