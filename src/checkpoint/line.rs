@@ -1,7 +1,7 @@
 //! What a digest is made of: one line for each thing that happened.
 
 use crate::session::pairing::Outcome;
-use crate::text::one_line;
+use crate::text::{grouped, one_line};
 
 /// An ask is kept whole up to so many characters; a longer one goes by its id.
 pub const ASK_CHARS: usize = 1000;
@@ -90,7 +90,7 @@ impl Line {
         match self.kind {
             Kind::Ask if self.is_long() => format!(
                 "[USER {entry}] ({} characters, whole in entry {entry}) {}",
-                text.chars().count(),
+                grouped(text.chars().count() as u64),
                 one_line(text, ASK_BEGINNING)
             ),
             Kind::Ask => format!("[USER {entry}] {text}"),

@@ -35,7 +35,7 @@ impl Sections<'_> {
         if !self.carried.is_empty() {
             out.push('\n');
             let text = self.carried.render(None);
-            fenced(&mut out, "carried", wording::CARRIED, text.trim_end());
+            fenced(&mut out, "carried", wording::CARRIED, without_last_break(&text));
         }
         if let Some(news) = &self.news {
             out.push('\n');
@@ -44,7 +44,7 @@ impl Sections<'_> {
                 None => wording::NO_CHECKPOINT,
             };
             let text = format!("{}\n{}", news.counts(), news.render(self.split_turn));
-            fenced(&mut out, "digest", attributes, text.trim_end());
+            fenced(&mut out, "digest", attributes, without_last_break(&text));
         }
         if !self.file_lists.is_empty() {
             out.push('\n');
@@ -97,4 +97,9 @@ fn cut_note(checkpoint: &Checkpoint) -> String {
         grouped(checkpoint.chars as u64),
         grouped(checkpoint.text.chars().count() as u64)
     )
+}
+
+/// A tag closes on a line of its own.
+fn without_last_break(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
 }

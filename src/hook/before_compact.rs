@@ -40,7 +40,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
     })?;
     let compaction = Compaction { call, payload: &payload, cut, branch: &branch, first_kept };
     match settings.method {
-        Method::Checkpoint => compaction.from_checkpoint(&settings),
+        Method::Checkpoint => compaction.noted(&settings),
         _ => compaction.verbatim(&settings),
     }
 }
@@ -86,7 +86,7 @@ impl Compaction<'_, '_> {
         Ok(self.answer(&compacted.summary, &compacted.details, effects))
     }
 
-    fn from_checkpoint(&self, settings: &Settings) -> Result<Reply> {
+    fn noted(&self, settings: &Settings) -> Result<Reply> {
         let Compaction { call, branch, first_kept, .. } = *self;
         if self.words().is_some() {
             let text = checkpoint::wording::INSTRUCTIONS_NOTICE;

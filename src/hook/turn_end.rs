@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::protocol::reply::Reply;
 
 pub fn handle(call: &Call) -> Result<Reply> {
-    // A session without a file gets none of ours either; nothing has to be read to know that.
-    if !call.is_by_reference() {
+    // A session without a file gets none of ours either; nothing has to be read to know that. (A
+    // recording is inline as well, and has to end as it did.)
+    if !call.is_by_reference() && !call.envelope.dry_run {
         return Ok(Reply::default());
     }
     let session = call.session()?;

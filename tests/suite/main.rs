@@ -5,6 +5,8 @@
 mod support;
 
 mod behaviours;
+mod checkpoint;
+mod checkpoint_files;
 mod damage;
 mod envelope;
 mod files_and_text;
@@ -14,3 +16,4 @@ mod inheritance;
 mod properties;
 mod said;
 mod structure;
+mod switching;
