@@ -1,10 +1,12 @@
 //! Compaction without a model for the Pi coding agent.
 //!
 //! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`] ·
-//! [`verbatim`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`json`], [`error`].
+//! [`verbatim`], [`checkpoint`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`fence`], [`json`], [`error`].
 
+pub mod checkpoint;
 pub mod cli;
 pub mod error;
+pub mod fence;
 pub mod hook;
 pub mod json;
 pub mod manifest;

@@ -1,11 +1,13 @@
 //! What the host registers for this binary.
 
+use crate::checkpoint::{self, wording};
 use crate::orientation;
 use crate::protocol::PROTOCOL;
 use crate::protocol::manifest::{
-    Command, ExecutionMode, Hook, Limits, Manifest, MessageType, Tool, When,
+    Command, ExecutionMode, Hook, Limits, Manifest, MessageType, PromptSection, Tool, When,
 };
 use crate::recovery::{GREP, LIST, LOOKUP, SHOW};
+use crate::settings::Method;
 use serde_json::{Value, json};
 
 /// From start to reply. Pi waits for us, so the bound is hard (see `cli::watchdog`).
@@ -30,22 +32,32 @@ pub fn manifest() -> Manifest {
             hook("session_compact_failed", false),
             hook_when_compacted("before_agent_start"),
             hook_when_compacted("context_with_system"),
+            Hook { active: false, ..hook("turn_end", true) },
         ],
         tools: tools(),
         commands: vec![
             command(
                 "compaction-method",
-                "Show or choose how this session is compacted: verbatim, or Pi's summary",
-                &[&["verbatim", "summary"], &["rebuild"]],
+                "Show or choose how this session is compacted: verbatim, from a checkpoint, or Pi's summary",
+                &[&Method::NAMES, &["rebuild"]],
             ),
             command(
                 "cap-compaction",
                 "Show or set the size guard of checkpoints: warn, on or off, and a budget",
                 &[&["warn", "on", "off", "25%", "80000c", "20000t"], &["25%", "80000c", "20000t"]],
             ),
+            command(
+                "checkpoint",
+                "Show the model's checkpoint of its work, or have one kept in the verbatim method",
+                &[&["on", "off"]],
+            ),
             command("stet", "Show what pi-stet does on this branch", &[]),
         ],
-        prompt_sections: Vec::new(),
+        prompt_sections: vec![PromptSection {
+            tag: wording::SECTION.to_owned(),
+            text: wording::INSTRUCTION.to_owned(),
+            active: false,
+        }],
         message_types: vec![MessageType {
             custom_type: orientation::CUSTOM_TYPE.to_owned(),
             line: "Told the model what it has in view after the compaction".to_owned(),
@@ -99,7 +111,28 @@ fn tools() -> Vec<Tool> {
             "show {ids}",
         ),
         lookup,
+        checkpoint_update(),
     ]
+}
+
+/// What is switched on only where a checkpoint is kept: a tool, a hook, a prompt section.
+pub const CHECKPOINT_PARTS: [&str; 3] = [checkpoint::TOOL, "turn_end", wording::SECTION];
+
+fn checkpoint_update() -> Tool {
+    Tool {
+        name: checkpoint::TOOL.to_owned(),
+        label: "Checkpoint".to_owned(),
+        description: "Replaces this session's checkpoint: your note on the state of the work, which takes the place of the conversation when the context is compacted. Write all of it each time, in at most 6,000 characters: goal in the user's words, standing instructions, decisions, what is done, what is open, what comes next.".to_owned(),
+        parameters: parameters(checkpoint::TOOL),
+        prompt_snippet: Some("Note the state of the work for after a compaction".to_owned()),
+        prompt_guidelines: Vec::new(),
+        // One after the other: the last one counts.
+        execution_mode: Some(ExecutionMode::Sequential),
+        session: true,
+        timeout_ms: HOST_TIMEOUT_MS,
+        active: false,
+        call_line: Some("checkpoint".to_owned()),
+    }
 }
 
 /// The arguments of a tool, as JSON Schema.
@@ -138,6 +171,10 @@ pub fn parameters(tool: &str) -> Value {
                 "page": page, "throughEntry": through,
             }),
             json!(["ids"]),
+        ),
+        checkpoint::TOOL => object(
+            json!({ "text": { "type": "string", "description": "The whole checkpoint; it replaces the last one" } }),
+            json!(["text"]),
         ),
         _ => object(
             json!({ "question": { "type": "string", "description": "What you need to know, with the names, paths and words that belong to it" } }),

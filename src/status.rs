@@ -3,12 +3,14 @@
 
 use std::fmt;
 
+use crate::checkpoint::{self, Checkpoint};
 use crate::error::{Error, Result};
+use crate::session::cut::{self, Cut};
 use crate::session::projection::{self, Projection};
-use crate::session::{Body, Branch, Detail, Kind, cut, estimate};
+use crate::session::{Body, Branch, Detail, Kind, Role, estimate};
 use crate::settings::{Budget, CapMode, Method, Settings};
 use crate::text::{clip, counted, escape_metadata, estimate_tokens, grouped};
-use crate::verbatim::{self, Base, Instructions, Request, history, pins, startup};
+use crate::verbatim::{self, Base, Instructions, Request, WorkingState, history, pins, startup};
 
 /// What the caller knows besides the session.
 pub struct Surroundings<'s> {
@@ -29,6 +31,7 @@ pub struct Status {
     base: Option<Base>,
     /// The person asked for the base to be replaced.
     rebuilding: Option<Base>,
+    checkpoint: Option<String>,
     next: Next,
     pins: Vec<String>,
     startup_reads: Vec<String>,
@@ -58,7 +61,12 @@ enum Next {
 
 impl Status {
     /// Errors: the session changed while it was read.
-    pub fn of(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Status> {
+    pub fn of(
+        branch: &Branch,
+        settings: &Settings,
+        checkpoint: Option<&Checkpoint>,
+        around: &Surroundings,
+    ) -> Result<Status> {
         let history = history::outline(branch, around.cwd)?;
         let edits = projection::edits(branch, 0, branch.len())?;
         let startup =
@@ -76,7 +84,12 @@ impl Status {
             last: last(branch, history.compactions)?,
             base: history.base,
             rebuilding: history.rebuilding,
-            next: next(branch, settings, around)?,
+            checkpoint: match (settings.keeps_checkpoint(), checkpoint) {
+                (false, _) => None,
+                (true, None) => Some("none yet".to_owned()),
+                (true, Some(checkpoint)) => Some(Standing::of(checkpoint, branch)?.to_string()),
+            },
+            next: next(branch, settings, checkpoint, around)?,
             pins: pins::collect(branch, branch.len())?.into_iter().map(pin).collect(),
             startup_reads: startup.reads.iter().map(read).collect(),
             startup_open: startup.open,
@@ -84,7 +97,12 @@ impl Status {
     }
 }
 
-fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<Next> {
+fn next(
+    branch: &Branch,
+    settings: &Settings,
+    checkpoint: Option<&Checkpoint>,
+    around: &Surroundings,
+) -> Result<Next> {
     let cut = match cut::find(branch, around.keep_recent_tokens) {
         Ok(cut) => cut,
         Err(Error::NothingToCompact(why)) => return Ok(Next::Nothing(why)),
@@ -92,6 +110,9 @@ fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<N
     };
     if settings.method == Method::Summary {
         return Ok(Next::Summary);
+    }
+    if settings.method == Method::Checkpoint {
+        return next_from_checkpoint(branch, checkpoint, &cut, around);
     }
     let request = Request {
         first_kept: cut.first_kept,
@@ -101,6 +122,7 @@ fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<N
         at: around.now,
         cwd: around.cwd,
         instructions: around.instructions,
+        working_state: working_state(branch, settings, checkpoint, cut.first_kept)?,
     };
     let Some(mut draft) = verbatim::draft(branch, &request)? else {
         return Ok(Next::Nothing("nothing lies before the recent conversation".into()));
@@ -122,6 +144,96 @@ fn next(branch: &Branch, settings: &Settings, around: &Surroundings) -> Result<N
         checkpoint: estimate_tokens(&compacted.summary),
         trimmed,
     })
+}
+
+/// What the verbatim method shows of a checkpoint: one that the model is known to have written, and
+/// that covers all work of what is compacted.
+pub fn working_state<'c>(
+    branch: &Branch,
+    settings: &Settings,
+    checkpoint: Option<&'c Checkpoint>,
+    first_kept: usize,
+) -> Result<Option<WorkingState<'c>>> {
+    let Some(checkpoint) = checkpoint.filter(|c| settings.keeps_checkpoint() && c.is_models())
+    else {
+        return Ok(None);
+    };
+    let is_fresh = checkpoint::is_fresh(checkpoint, &Projection::of(branch)?, first_kept);
+    Ok(is_fresh.then(|| WorkingState {
+        text: &checkpoint.text,
+        at: &checkpoint.at,
+        entry: checkpoint.entry.as_deref(),
+    }))
+}
+
+fn next_from_checkpoint(
+    branch: &Branch,
+    checkpoint: Option<&Checkpoint>,
+    cut: &Cut,
+    around: &Surroundings,
+) -> Result<Next> {
+    let request = checkpoint::Request {
+        first_kept: cut.first_kept,
+        is_split_turn: cut.is_split_turn,
+        tokens_before: cut.tokens_before as f64,
+        trigger: "manual",
+        at: around.now,
+        cwd: around.cwd,
+    };
+    Ok(match checkpoint::compact(branch, checkpoint, &request)? {
+        Some(compacted) => Next::Gives {
+            before: cut.tokens_before,
+            checkpoint: estimate_tokens(&compacted.summary),
+            trimmed: false,
+        },
+        None => {
+            Next::Nothing("there is neither a checkpoint nor anything to make a digest of".into())
+        }
+    })
+}
+
+/// How a checkpoint stands to its branch.
+pub struct Standing<'c> {
+    checkpoint: &'c Checkpoint,
+    /// Messages of the model and of tools after it; `None` where nobody knows what it covers.
+    behind: Option<usize>,
+}
+
+impl<'c> Standing<'c> {
+    pub fn of(checkpoint: &'c Checkpoint, branch: &Branch) -> Result<Standing<'c>> {
+        let context = Projection::of(branch)?;
+        let session = branch.session;
+        let is_work = |(position, entry): &(usize, _)| {
+            context.is_visible(*position)
+                && matches!(session.role(*entry), Role::Assistant | Role::ToolResult)
+        };
+        let behind = (checkpoint.end > 0)
+            .then(|| branch.iter().skip(checkpoint.end).filter(is_work).count());
+        Ok(Standing { checkpoint, behind })
+    }
+}
+
+impl fmt::Display for Standing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Standing { checkpoint, behind } = self;
+        write!(
+            f,
+            "{} characters of {} ({}",
+            grouped(checkpoint.chars as u64),
+            checkpoint.at,
+            checkpoint.source.name()
+        )?;
+        if let Some(entry) = &checkpoint.entry {
+            write!(f, ", entry {entry}")?;
+        }
+        match behind {
+            Some(0) => write!(f, "); it covers all work"),
+            Some(n) => {
+                write!(f, "); {} came after it", counted(*n, "message of work", "messages of work"))
+            }
+            None => write!(f, "); what it covers is not known"),
+        }
+    }
 }
 
 fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
@@ -177,6 +289,9 @@ impl fmt::Display for Status {
                 base.kind.describe(),
                 base.at
             )?;
+        }
+        if let Some(checkpoint) = &self.checkpoint {
+            writeln!(f, "checkpoint  {checkpoint}")?;
         }
         match &self.next {
             Next::Nothing(why) => writeln!(f, "next        nothing to compact: {why}")?,

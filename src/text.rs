@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// Cuts after `limit` characters and marks the cut with one ellipsis. Never cuts inside an escape
 /// sequence of a JSON text (`\u00e9`, `\n`): half an escape would read as something else.
 pub fn clip_json(text: &str, limit: usize) -> String {
@@ -28,6 +30,40 @@ pub fn clip(text: &str, limit: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
+}
+
+/// The longest beginning of at most `limit` characters that ends where a person sees a character
+/// end: no emoji loses its colour, no letter its accent.
+pub fn beginning(text: &str, limit: usize) -> &str {
+    let Some((hard_end, _)) = text.char_indices().nth(limit) else {
+        return text;
+    };
+    // One that people see is rarely longer than this; a hostile one is cut inside.
+    let from = text[..hard_end].char_indices().rev().nth(64).map_or(0, |(at, _)| at);
+    let end = text[from..]
+        .grapheme_indices(true)
+        .map(|(at, cluster)| from + at + cluster.len())
+        .take_while(|end| *end <= hard_end)
+        .last();
+    &text[..end.unwrap_or(hard_end)]
+}
+
+/// All white space as single blanks, and one ellipsis where more than `limit` characters are.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut chars = 0;
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+            chars += 1;
+        }
+        line.push_str(word);
+        chars += word.chars().count();
+        if chars > limit {
+            return format!("{}…", beginning(&line, limit).trim_end());
+        }
+    }
+    line
 }
 
 /// Escapes what could break metadata out of its line or tag: control characters, line and
@@ -153,6 +189,27 @@ mod tests {
         assert_eq!(clip_json("\"a\\nb\"", 3), "\"a…");
         assert_eq!(clip_json("\"ab\"", 4), "\"ab\"");
         assert_eq!(clip_json("😀😀😀", 2), "😀😀…");
+    }
+
+    #[test]
+    fn the_beginning_of_a_text_ends_between_visible_characters() {
+        assert_eq!(beginning("abc", 5), "abc");
+        assert_eq!(beginning("abc", 2), "ab");
+        assert_eq!(beginning("e\u{301}e\u{301}", 3), "e\u{301}");
+        let family = "👨‍👩‍👧‍👦";
+        assert_eq!(beginning(&format!("ab{family}c"), 5), "ab");
+        assert_eq!(beginning(&format!("ab{family}c"), 9), format!("ab{family}"));
+        // One visible character of a thousand accents is no way around the limit.
+        let zalgo = format!("a{}", "\u{301}".repeat(1000));
+        assert_eq!(beginning(&zalgo, 10).chars().count(), 10);
+    }
+
+    #[test]
+    fn one_line_has_single_blanks_and_one_ellipsis() {
+        assert_eq!(one_line("  a\n\tb  c ", 9), "a b c");
+        assert_eq!(one_line("alpha beta", 7), "alpha b…");
+        assert_eq!(one_line("alpha beta", 6), "alpha…");
+        assert_eq!(one_line(&"x".repeat(50), 4), "xxxx…");
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
         at: &input::now(),
         cwd: &session.header.cwd,
         instructions: &[],
+        working_state: None,
     };
     let mut draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())

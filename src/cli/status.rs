@@ -1,6 +1,7 @@
 //! `pi-stet status SESSION`.
 
 use super::{StatusArgs, input, output};
+use crate::checkpoint::{Files, source};
 use crate::error::Result;
 use crate::session::{Leaf, Reading, Session};
 use crate::settings::{Settings, Sources};
@@ -25,5 +26,9 @@ fn print(args: &StatusArgs, session: &Session) -> Result<()> {
         keep_recent_tokens: args.keep_recent_tokens,
         now: &input::now(),
     };
-    output::stdout(&format!("{}\n", Status::of(&branch, &settings, &around)?))
+    let max_age = settings.checkpoint_max_age_seconds;
+    // The command line knows the session alone; a checkpoint in a file is not looked for.
+    let checkpoint = source::find(&branch, around.cwd, max_age, Files::default)?;
+    let status = Status::of(&branch, &settings, checkpoint.as_ref(), &around)?;
+    output::stdout(&format!("{status}\n"))
 }

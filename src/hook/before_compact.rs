@@ -1,16 +1,19 @@
-//! `session_before_compact`: Pi is about to compact; we answer with a checkpoint.
+//! `session_before_compact`: Pi is about to compact; we answer in the way of the session's method.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::call::Call;
 use super::cap::{self, Decision};
+use super::checkpoint as checkpoints;
+use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::json;
-use crate::protocol::envelope::BeforeCompact;
-use crate::protocol::reply::Reply;
-use crate::session::Kind;
-use crate::settings::Method;
-use crate::verbatim::{self, Request};
+use crate::protocol::envelope::{BeforeCompact, Cut};
+use crate::protocol::reply::{Effect, Level, Reply};
+use crate::session::{Branch, Kind};
+use crate::settings::{Method, Settings};
+use crate::status::working_state;
+use crate::verbatim;
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let payload: BeforeCompact = call.payload()?;
@@ -35,32 +38,86 @@ pub fn handle(call: &Call) -> Result<Reply> {
             cut.first_kept_entry_id
         ))
     })?;
-    let words = payload.custom_instructions.as_deref().filter(|words| !words.trim().is_empty());
-    let request = Request {
-        first_kept,
-        tokens_before: cut.tokens_before,
-        trigger: &payload.reason,
-        words,
-        at: &call.now(),
-        cwd: call.cwd(),
-        instructions: &call.instructions(),
-    };
-    let Some(mut draft) = verbatim::draft(&branch, &request)? else {
-        return Ok(Reply::default());
-    };
-    let (limit, effects) = match cap::decide(call, &settings, &mut draft, &payload.reason)? {
-        Decision::Go { limit, effects } => (limit, effects),
-        Decision::Stop(reply) => return Ok(*reply),
-    };
-    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
-    Ok(Reply {
-        result: Some(json!({ "compaction": {
-            "summary": compacted.summary,
-            "firstKeptEntryId": cut.first_kept_entry_id,
-            "tokensBefore": json::number(cut.tokens_before),
-            "details": compacted.details,
-        }})),
-        effects,
-        ..Reply::default()
-    })
+    let compaction = Compaction { call, payload: &payload, cut, branch: &branch, first_kept };
+    match settings.method {
+        Method::Checkpoint => compaction.noted(&settings),
+        _ => compaction.verbatim(&settings),
+    }
+}
+
+struct Compaction<'c, 'e> {
+    call: &'c Call<'e>,
+    payload: &'c BeforeCompact,
+    cut: &'c Cut,
+    branch: &'c Branch<'c, 'c>,
+    first_kept: usize,
+}
+
+impl Compaction<'_, '_> {
+    /// What the user wrote behind `/compact`.
+    fn words(&self) -> Option<&str> {
+        self.payload.custom_instructions.as_deref().filter(|words| !words.trim().is_empty())
+    }
+
+    fn verbatim(&self, settings: &Settings) -> Result<Reply> {
+        let Compaction { call, branch, first_kept, .. } = *self;
+        let state = match settings.keeps_checkpoint() {
+            true => checkpoints::find(call, branch, settings)?,
+            false => None,
+        };
+        let request = verbatim::Request {
+            first_kept,
+            tokens_before: self.cut.tokens_before,
+            trigger: &self.payload.reason,
+            words: self.words(),
+            at: &call.now(),
+            cwd: call.cwd(),
+            instructions: &call.instructions(),
+            working_state: working_state(branch, settings, state.as_ref(), first_kept)?,
+        };
+        let Some(mut draft) = verbatim::draft(branch, &request)? else {
+            return Ok(Reply::default());
+        };
+        let (limit, effects) = match cap::decide(call, settings, &mut draft, &self.payload.reason)?
+        {
+            Decision::Go { limit, effects } => (limit, effects),
+            Decision::Stop(reply) => return Ok(*reply),
+        };
+        let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
+        Ok(self.answer(&compacted.summary, &compacted.details, effects))
+    }
+
+    fn noted(&self, settings: &Settings) -> Result<Reply> {
+        let Compaction { call, branch, first_kept, .. } = *self;
+        if self.words().is_some() {
+            let text = checkpoint::wording::INSTRUCTIONS_NOTICE;
+            return Ok(Reply::default().notify(Level::Warning, text));
+        }
+        let found = checkpoints::find(call, branch, settings)?;
+        let request = checkpoint::Request {
+            first_kept,
+            is_split_turn: self.cut.is_split_turn,
+            tokens_before: self.cut.tokens_before,
+            trigger: &self.payload.reason,
+            at: &call.now(),
+            cwd: call.cwd(),
+        };
+        Ok(match checkpoint::compact(branch, found.as_ref(), &request)? {
+            Some(compacted) => self.answer(&compacted.summary, &compacted.details, Vec::new()),
+            None => Reply::default(),
+        })
+    }
+
+    fn answer(&self, summary: &str, details: &Value, effects: Vec<Effect>) -> Reply {
+        Reply {
+            result: Some(json!({ "compaction": {
+                "summary": summary,
+                "firstKeptEntryId": self.cut.first_kept_entry_id,
+                "tokensBefore": json::number(self.cut.tokens_before),
+                "details": details,
+            }})),
+            effects,
+            ..Reply::default()
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What every handler may ask of an envelope: the session it names, the settings, the time.
 
+use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::json;
-use crate::protocol::envelope::{ContextFile, Envelope, SessionField};
+use crate::protocol::envelope::{ContextFile, Envelope, File, SessionField};
 use crate::session::{Branch, Header, Leaf, Reading, Session};
 use crate::settings::{Settings, Sources};
 use crate::status::Surroundings;
@@ -19,11 +20,13 @@ use crate::verbatim::startup::of_prompt;
 
 pub struct Call<'e> {
     pub envelope: Envelope<'e>,
+    /// The files that were read, for a recording.
+    files: RefCell<Vec<File>>,
 }
 
 impl<'e> Call<'e> {
     pub fn new(envelope: Envelope<'e>) -> Call<'e> {
-        Call { envelope }
+        Call { envelope, files: RefCell::default() }
     }
 
     /// The payload in the form of its event; an absent one has every field at its default.
@@ -73,6 +76,23 @@ impl<'e> Call<'e> {
 
     pub fn cwd(&self) -> &str {
         self.session_field().map_or("", |session| session.cwd.as_str())
+    }
+
+    pub fn session_id(&self) -> &str {
+        self.session_field().map_or("", |session| session.id.as_str())
+    }
+
+    /// The session is a file's; else it may live in memory only.
+    pub fn is_by_reference(&self) -> bool {
+        self.session_field().is_some_and(|s| s.file.is_some() && s.branch.is_none())
+    }
+
+    pub fn note_file(&self, file: File) {
+        self.files.borrow_mut().push(file);
+    }
+
+    pub fn files(&self) -> Vec<File> {
+        self.files.take()
     }
 
     /// The session of the envelope, read as Pi reads it.

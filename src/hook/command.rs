@@ -1,15 +1,20 @@
-//! The commands: `/compaction-method`, `/cap-compaction`, `/stet`.
+//! The commands: `/compaction-method`, `/cap-compaction`, `/checkpoint`, `/stet`.
 
 use serde_json::json;
 
 use super::call::Call;
-use super::start;
+use super::{checkpoint as checkpoints, start};
+use crate::checkpoint::{DETAILS_KIND, wording as notices};
 use crate::error::{Error, Result};
+use crate::json::Fields;
 use crate::protocol::envelope::Command;
 use crate::protocol::reply::{Effect, Level, Reply};
-use crate::session::Branch;
-use crate::settings::{Budget, CAP_ENTRY, Cap, CapMode, METHOD_ENTRY, Method, Settings};
-use crate::status::Status;
+use crate::session::{Body, Branch, Detail, Kind};
+use crate::settings::{
+    Budget, CAP_ENTRY, CHECKPOINT_ENTRY, Cap, CapMode, METHOD_ENTRY, Method, Settings,
+};
+use crate::status::{Standing, Status};
+use crate::text::{beginning, grouped};
 use crate::verbatim::{history, wording};
 
 pub fn handle(call: &Call) -> Result<Reply> {
@@ -21,9 +26,15 @@ pub fn handle(call: &Call) -> Result<Reply> {
     match payload.name.as_str() {
         "compaction-method" => method(call, &branch, &settings, &words),
         "cap-compaction" => Ok(cap(&settings, &words)),
+        "checkpoint" => checkpoint(call, &branch, settings, &words),
         "stet" => {
             let (now, instructions) = (call.now(), call.instructions());
-            let status = Status::of(&branch, &settings, &call.surroundings(&now, &instructions))?;
+            let status = Status::of(
+                &branch,
+                &settings,
+                checkpoints::find(call, &branch, &settings)?.as_ref(),
+                &call.surroundings(&now, &instructions),
+            )?;
             Ok(Reply::default().notify(Level::Info, status.to_string()))
         }
         name => Err(Error::UnknownEvent(format!("command {name}"))),
@@ -33,7 +44,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
 fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> Result<Reply> {
     let mut reply = Reply::default();
     let usage = || {
-        let text = "Usage: /compaction-method [verbatim [rebuild] | summary]";
+        let text = "Usage: /compaction-method [verbatim [rebuild] | checkpoint | summary]";
         Ok(Reply::default().notify(Level::Error, text))
     };
     let (name, rebuild) = match words {
@@ -63,7 +74,7 @@ fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> 
             true => reply,
             false => save(reply, METHOD_ENTRY, json!({ "method": "verbatim", "rebuild": true })),
         };
-        return Ok(start::describe_compact(reply, method).notify(Level::Info, text));
+        return Ok(switch(reply, settings, method).notify(Level::Info, text));
     }
     if rebuild {
         let text = "There is nothing to rebuild: this branch carries no summary of another method.";
@@ -78,15 +89,99 @@ fn method(call: &Call, branch: &Branch, settings: &Settings, words: &[&str]) -> 
         );
     }
     reply = save(reply, METHOD_ENTRY, json!({ "method": method.name() }));
-    reply = start::describe_compact(reply, method);
+    reply = switch(reply, settings, method);
     reply = reply.notify(Level::Info, format!("Compaction method: {}.", method.name()));
-    Ok(match method {
-        Method::Summary => reply.notify(Level::Warning, wording::SUMMARY_NOTICE),
-        Method::Verbatim if history.is_mixed() => {
-            reply.notify(Level::Warning, wording::MIXED_CONTEXT_NOTICE)
-        }
-        Method::Verbatim => reply,
+    if method == Method::Verbatim && last_kind(branch)?.as_deref() == Some(DETAILS_KIND) {
+        reply = reply.notify(Level::Info, notices::BACK_NOTICE);
+    }
+    let warning = match method {
+        Method::Summary => Some(wording::SUMMARY_NOTICE),
+        Method::Checkpoint if settings.method == Method::Verbatim => Some(notices::NOTICE),
+        Method::Checkpoint if history.is_mixed() => Some(notices::MIXED_NOTICE),
+        Method::Verbatim if history.is_mixed() => Some(wording::MIXED_CONTEXT_NOTICE),
+        Method::Checkpoint | Method::Verbatim => None,
+    };
+    Ok(match warning {
+        Some(warning) => reply.notify(Level::Warning, warning),
+        None => reply,
     })
+}
+
+/// What changes at once with the method.
+fn switch(mut reply: Reply, settings: &Settings, method: Method) -> Reply {
+    let settings = Settings { method, ..settings.clone() };
+    reply.effects.push(checkpoints::switches(&settings));
+    start::describe_compact(reply, method)
+}
+
+/// `details.kind` of the newest compaction.
+fn last_kind(branch: &Branch) -> Result<Option<String>> {
+    let session = branch.session;
+    let newest = branch.iter().rev().find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
+    Ok(match newest {
+        Some((_, entry)) => match session.read(entry, Detail::Kept)?.body {
+            Body::Compaction(compaction) => {
+                compaction.details.as_deref().and_then(Fields::parse).and_then(|d| d.string("kind"))
+            }
+            _ => None,
+        },
+        None => None,
+    })
+}
+
+fn checkpoint(
+    call: &Call,
+    branch: &Branch,
+    mut settings: Settings,
+    words: &[&str],
+) -> Result<Reply> {
+    let reply = Reply::default();
+    let on = match words {
+        [] => return show_checkpoint(call, branch, &settings),
+        ["on"] => true,
+        ["off"] => false,
+        _ => return Ok(reply.notify(Level::Error, "Usage: /checkpoint [on | off]")),
+    };
+    let word = if on { "on" } else { "off" };
+    let text = match settings.method {
+        Method::Verbatim if on => "The model keeps a checkpoint; a fresh one goes into the next compaction, word for word.".to_owned(),
+        Method::Verbatim => "The model keeps no checkpoint.".to_owned(),
+        Method::Checkpoint => format!("Checkpoint {word} in the verbatim method; in this one the model always keeps one."),
+        Method::Summary => format!("Checkpoint {word} in the verbatim method; in this one there is none."),
+    };
+    if on == settings.checkpoint {
+        return Ok(reply.notify(Level::Info, format!("{text} (unchanged)")));
+    }
+    settings.checkpoint = on;
+    let mut reply = save(reply, CHECKPOINT_ENTRY, json!({ "on": on }));
+    reply.effects.push(checkpoints::switches(&settings));
+    Ok(reply.notify(Level::Info, text))
+}
+
+/// How much of a checkpoint a notice shows.
+const SHOWN_CHARS: usize = 2000;
+
+fn show_checkpoint(call: &Call, branch: &Branch, settings: &Settings) -> Result<Reply> {
+    let Some(found) = checkpoints::find(call, branch, settings)? else {
+        let text = match settings.keeps_checkpoint() {
+            true => "There is no checkpoint on this branch yet.",
+            false => {
+                "There is no checkpoint on this branch. /checkpoint on, or /compaction-method checkpoint, has the model keep one."
+            }
+        };
+        return Ok(Reply::default().notify(Level::Info, text));
+    };
+    let shown = beginning(&found.text, SHOWN_CHARS);
+    let mut text = Standing::of(&found, branch)?.to_string();
+    if let Some(path) = checkpoints::path(call) {
+        text.push_str(&format!("\nfile: {path}"));
+    }
+    text.push_str(&format!("\n\n{shown}"));
+    if shown.len() < found.text.len() {
+        let rest = found.text.chars().count() - shown.chars().count();
+        text.push_str(&format!("…\n({} more characters)", grouped(rest as u64)));
+    }
+    Ok(Reply::default().notify(Level::Info, text))
 }
 
 fn cap(settings: &Settings, words: &[&str]) -> Reply {

@@ -3,6 +3,7 @@
 
 use super::before_agent_start::message;
 use super::call::Call;
+use crate::checkpoint;
 use crate::error::Result;
 use crate::orientation::Due;
 use crate::protocol::envelope::Compacted;
@@ -31,17 +32,17 @@ fn report(call: &Call, payload: &Compacted, branch: &Branch) -> Result<Reply> {
     let Body::Compaction(compaction) = session.read(entry, Detail::Kept)?.body else {
         return Ok(Reply::default());
     };
-    let kind = compaction.details.as_deref().and_then(Fields::parse).and_then(|d| d.string("kind"));
-    if kind.as_deref() != Some(details::KIND) {
+    let details = compaction.details.as_deref().and_then(Fields::parse);
+    let Some(how) = details.as_ref().and_then(how) else {
         return Ok(Reply::default());
-    }
+    };
     let history = history::outline(branch, call.cwd())?;
     let after = estimate::context_tokens(&Projection::of(branch)?)?;
     let before = compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64;
     let mut reply = Reply::default().notify(
         Level::Info,
         format!(
-            "Compacted verbatim: {} → about {} tokens in {} ms, no model call.{}",
+            "Compacted {how}: {} → about {} tokens in {} ms, no model call.{}",
             grouped(before),
             grouped(after),
             payload.elapsed_ms.max(0.0).round() as u64,
@@ -59,6 +60,21 @@ fn report(call: &Call, payload: &Compacted, branch: &Branch) -> Result<Reply> {
         reply = reply.notify(Level::Warning, text);
     }
     Ok(reply)
+}
+
+/// What a compaction of ours was made of; `None` for any other.
+fn how(details: &Fields) -> Option<&'static str> {
+    match details.string("kind")?.as_str() {
+        details::KIND => Some("verbatim"),
+        checkpoint::DETAILS_KIND => {
+            Some(match (details.number("tier"), details.raw("checkpoint")) {
+                (Some(1.0), _) => "from the model's checkpoint",
+                (_, Some(_)) => "from the model's checkpoint and a digest of what came after it",
+                (_, None) => "to a digest (there was no checkpoint)",
+            })
+        }
+        _ => None,
+    }
 }
 
 /// Pi compacts again at once when what is left still exceeds its threshold; a person should know

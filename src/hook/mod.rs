@@ -5,12 +5,15 @@ mod before_agent_start;
 mod before_compact;
 mod call;
 mod cap;
+mod checkpoint;
+mod checkpoint_update;
 mod command;
 mod compact_failed;
 mod compacted;
 mod context_with_system;
 mod start;
 mod tool;
+mod turn_end;
 
 use crate::error::{Error, Result};
 use crate::json;
@@ -36,7 +39,7 @@ pub fn answer(bytes: &[u8]) -> std::result::Result<Reply, Error> {
     };
     if record {
         let settings = call.resolved_settings();
-        reply.resolved = Some(Resolved { settings, files: Vec::new() });
+        reply.resolved = Some(Resolved { settings, files: call.files() });
     }
     Ok(reply)
 }
@@ -64,6 +67,7 @@ fn handle(call: &Call) -> Result<Reply> {
         "session_before_compact" => before_compact::handle(call),
         "session_compact" => compacted::handle(call),
         "session_compact_failed" => compact_failed::handle(call),
+        "turn_end" => turn_end::handle(call),
         "tool" => tool::handle(call),
         "before_agent_start" => before_agent_start::handle(call),
         "context_with_system" => context_with_system::handle(call),

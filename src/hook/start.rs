@@ -1,6 +1,7 @@
 //! `session_start` and `session_tree`: another branch is active; say what holds on it.
 
 use super::call::Call;
+use super::checkpoint;
 use crate::error::Result;
 use crate::protocol::reply::{Effect, Level, Reply};
 use crate::settings::Method;
@@ -11,6 +12,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
     let branch = call.branch(&session)?;
     let settings = call.settings(Some(&branch))?;
     let mut reply = describe_compact(Reply::default(), settings.method);
+    reply.effects.push(checkpoint::switches(&settings));
     if call.envelope.event == "session_start" {
         for problem in &settings.problems {
             reply = reply.notify(Level::Warning, problem);
@@ -27,6 +29,9 @@ pub fn handle(call: &Call) -> Result<Reply> {
 pub fn describe_compact(mut reply: Reply, method: Method) -> Reply {
     let text = match method {
         Method::Verbatim => "Compact word for word, without a model (pi-stet)",
+        Method::Checkpoint => {
+            "Compact from the model's checkpoint and a digest, without a model (pi-stet)"
+        }
         Method::Summary => "Compact with a summary that a model writes",
     };
     reply.effects.push(Effect::DescribeCommand { command: "compact".into(), text: text.into() });

@@ -1,10 +1,12 @@
-//! `tool`: a model calls one of the recovery tools.
+//! `tool`: a model calls one of our tools.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::call::Call;
+use super::checkpoint_update;
+use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::manifest;
 use crate::protocol::envelope::{Completion, ToolCall};
@@ -19,6 +21,9 @@ const COMPLETION_MS: u64 = 300_000;
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let payload: ToolCall = call.payload()?;
+    if payload.name == checkpoint::TOOL {
+        return checkpoint_update::handle(call, &payload);
+    }
     if !TOOLS.contains(&payload.name.as_str()) {
         return Err(Error::UnknownEvent(format!("tool {}", payload.name)));
     }
@@ -134,7 +139,7 @@ fn completed(completion: Option<&Completion>) -> Completed<'_> {
     }
 }
 
-fn result(text: &str, details: Value, is_error: bool, usage: Option<Value>) -> Reply {
+pub fn result(text: &str, details: Value, is_error: bool, usage: Option<Value>) -> Reply {
     let mut result = Map::new();
     result.insert("content".into(), json!([{ "type": "text", "text": text }]));
     result.insert("details".into(), details);

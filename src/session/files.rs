@@ -27,6 +27,18 @@ impl Operation {
     }
 }
 
+/// An operation with what its call and its result say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOperation {
+    pub operation: Operation,
+    /// Relative to the working directory where it lies inside.
+    pub path: String,
+    /// The entry that holds the call.
+    pub entry: String,
+    /// The call's result says that it failed.
+    pub failed: bool,
+}
+
 /// The file that a call names, as a path relative to the working directory where it lies inside.
 pub fn of_call(call: &ToolCall, cwd: &str) -> Option<(Operation, String)> {
     let operation = Operation::of_tool(&call.name)?;

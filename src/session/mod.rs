@@ -4,6 +4,7 @@ mod branch;
 pub mod cut;
 mod entry;
 pub mod estimate;
+pub mod file_lists;
 pub mod files;
 mod head;
 mod index;
@@ -23,7 +24,7 @@ pub use entry::{
     Assistant, Bash, Block, Body, Compaction, ContextEdit, Detail, Entry, NestedCall, ToolCall,
     ToolResult, text_of,
 };
-pub use head::{Header, Kind, Role};
+pub use head::{Header, Kind, Role, SETTING_PREFIX as OWN_PREFIX};
 pub use index::EntryNo;
 pub use scan::Reading;
 
@@ -163,6 +164,16 @@ impl<'a> Session<'a> {
     /// A `custom` entry that holds a setting of ours.
     pub fn is_setting(&self, entry: EntryNo) -> bool {
         self.index.is_setting(entry)
+    }
+
+    /// Whether a line of at most `limit` bytes holds these; a longer one is not looked at.
+    pub fn mentions(&self, entry: EntryNo, needle: &[u8], limit: u64) -> Result<bool> {
+        let place = self.index.place(entry);
+        if place.len > limit {
+            return Ok(false);
+        }
+        let mut scratch = self.scratch.borrow_mut();
+        Ok(memchr::memmem::find(self.line(place, &mut scratch)?, needle).is_some())
     }
 
     pub fn find(&self, id: &str) -> Option<EntryNo> {

@@ -16,16 +16,19 @@ pub enum Method {
     /// Prose word for word, calls as signatures.
     #[default]
     Verbatim,
+    /// The model's own note on its work, and a digest of what it does not cover.
+    Checkpoint,
     /// Pi's own: a model writes a summary.
     Summary,
 }
 
 impl Method {
-    pub const NAMES: [&str; 2] = ["verbatim", "summary"];
+    pub const NAMES: [&str; 3] = ["verbatim", "checkpoint", "summary"];
 
     pub fn name(self) -> &'static str {
         match self {
             Method::Verbatim => "verbatim",
+            Method::Checkpoint => "checkpoint",
             Method::Summary => "summary",
         }
     }
@@ -33,6 +36,7 @@ impl Method {
     pub fn of_name(name: &str) -> Option<Method> {
         match name {
             "verbatim" => Some(Method::Verbatim),
+            "checkpoint" => Some(Method::Checkpoint),
             "summary" => Some(Method::Summary),
             _ => None,
         }
@@ -63,6 +67,7 @@ impl Origin {
 /// The custom types of the entries that hold settings.
 pub const METHOD_ENTRY: &str = "stet.method";
 pub const CAP_ENTRY: &str = "stet.cap";
+pub const CHECKPOINT_ENTRY: &str = "stet.checkpoint";
 
 /// Our variables, and the older extension's names for the same things.
 const PREFIX: &str = "PI_STET_";
@@ -74,6 +79,12 @@ pub struct Settings {
     pub method_origin: Origin,
     pub cap: Cap,
     pub cap_origin: Origin,
+    /// In the verbatim method too the model keeps a checkpoint.
+    pub checkpoint: bool,
+    pub checkpoint_origin: Origin,
+    /// A checkpoint file that names no entry counts for so long, measured against the session's
+    /// last entry.
+    pub checkpoint_max_age_seconds: u64,
     /// When the cap trims, it trims to this share of the budget, in per cent.
     pub trim_to: f64,
     /// How long a dialog waits for an answer.
@@ -97,6 +108,9 @@ impl Default for Settings {
             method_origin: Origin::Default,
             cap: Cap::default(),
             cap_origin: Origin::Default,
+            checkpoint: false,
+            checkpoint_origin: Origin::Default,
+            checkpoint_max_age_seconds: 12 * 3600,
             trim_to: 100.0,
             ask_seconds: 60,
             lookup_model: None,
@@ -140,7 +154,7 @@ impl Settings {
 
     fn take_environment(&mut self, sources: &Sources) {
         if let Some(method) =
-            self.variable(sources, "METHOD", Method::of_name, "verbatim or summary")
+            self.variable(sources, "METHOD", Method::of_name, "verbatim, checkpoint or summary")
         {
             (self.method, self.method_origin) = (method, Origin::Environment);
         }
@@ -162,6 +176,11 @@ impl Settings {
         };
         if let Some(share) = self.variable(sources, "TRIM_TO", share, "a share such as 80%") {
             self.trim_to = share;
+        }
+        if let Some(age) =
+            self.variable(sources, "CHECKPOINT_MAX_AGE", duration, "a time such as 12h, 45m or 90s")
+        {
+            self.checkpoint_max_age_seconds = age;
         }
         let seconds = |text: &str| digits(text).filter(|n| (1..=3600).contains(n));
         if let Some(seconds) =
@@ -209,6 +228,10 @@ impl Settings {
         if let Some(cap) = newest(branch, CAP_ENTRY, Cap::of_json)? {
             (self.cap, self.cap_origin) = (cap, Origin::Branch);
         }
+        let on = |data: &str| Fields::parse(data)?.bool("on");
+        if let Some(on) = newest(branch, CHECKPOINT_ENTRY, on)? {
+            (self.checkpoint, self.checkpoint_origin) = (on, Origin::Branch);
+        }
         Ok(())
     }
 
@@ -229,6 +252,12 @@ impl Settings {
                 None => problem("cap", value),
             }
         }
+        if let Some(value) = given.get("checkpoint") {
+            match value.as_bool() {
+                Some(on) => (self.checkpoint, self.checkpoint_origin) = (on, Origin::Envelope),
+                None => problem("checkpoint", value),
+            }
+        }
         let mut number = |key: &str, fits: &dyn Fn(f64) -> bool| {
             let value = given.get(key)?;
             let number = value.as_f64().filter(|number| fits(*number));
@@ -240,10 +269,13 @@ impl Settings {
         let count = |number: f64| number >= 0.0 && number.fract() == 0.0;
         let trim_to = number("trimTo", &|share| share > 0.0 && share <= 100.0);
         let ask_seconds = number("askSeconds", &|n| count(n) && n > 0.0);
+        let max_age = number("checkpointMaxAgeSeconds", &count);
         let turns = number("lookupTurns", &|n| count(n) && n > 0.0);
         let max_calls = number("lookupMaxCalls", &count);
         self.trim_to = trim_to.unwrap_or(self.trim_to);
         self.ask_seconds = ask_seconds.map_or(self.ask_seconds, |n| n as u64);
+        self.checkpoint_max_age_seconds =
+            max_age.map_or(self.checkpoint_max_age_seconds, |n| n as u64);
         self.lookup_turns = turns.map_or(self.lookup_turns, |n| n as u64);
         self.lookup_max_calls = max_calls.map_or(self.lookup_max_calls, |n| n as u64);
         let text = |key: &str, present: &Option<String>| match given.get(key) {
@@ -254,11 +286,22 @@ impl Settings {
         self.lookup_session_file = text("lookupSessionFile", &self.lookup_session_file);
     }
 
+    /// Whether the model is to keep a checkpoint on this branch.
+    pub fn keeps_checkpoint(&self) -> bool {
+        match self.method {
+            Method::Checkpoint => true,
+            Method::Verbatim => self.checkpoint,
+            Method::Summary => false,
+        }
+    }
+
     /// The values as an envelope's `settings` take them.
     pub fn to_json(&self) -> Map<String, Value> {
         let values = json!({
             "method": self.method.name(),
             "cap": self.cap.to_json(),
+            "checkpoint": self.checkpoint,
+            "checkpointMaxAgeSeconds": self.checkpoint_max_age_seconds,
             "trimTo": self.trim_to,
             "askSeconds": self.ask_seconds,
             "lookupModel": self.lookup_model,
@@ -273,6 +316,19 @@ impl Settings {
 /// Digits and nothing else.
 fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// A whole number with its unit, in seconds.
+fn duration(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    digits(number)?.checked_mul(seconds).filter(|_| !number.is_empty())
 }
 
 /// The value of the newest entry of this custom type that has a valid one; malformed ones are
@@ -324,6 +380,35 @@ mod tests {
         let both =
             [("MECH_COMPACT_MAX_SUMMARY_PERCENT", "12.5"), ("PI_STET_MAX_SUMMARY_PERCENT", "30")];
         assert_eq!(with(&both, json!({})).cap.budget, Budget::Percent(30.0));
+    }
+
+    #[test]
+    fn an_age_has_a_unit() {
+        for (text, seconds) in [("90s", 90), ("45m", 2700), ("12h", 43_200), ("2d", 172_800)] {
+            let settings = with(&[("PI_STET_CHECKPOINT_MAX_AGE", text)], json!({}));
+            assert_eq!(
+                (settings.checkpoint_max_age_seconds, settings.problems.len()),
+                (seconds, 0)
+            );
+        }
+        for bad in ["12", "h", "-1h", "1.5h", "1w", "99999999999999999999d", "1h30m"] {
+            let settings = with(&[("PI_STET_CHECKPOINT_MAX_AGE", bad)], json!({}));
+            assert_eq!((settings.checkpoint_max_age_seconds, settings.problems.len()), (43_200, 1));
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_is_kept_in_its_method_and_where_it_is_switched_on() {
+        for (method, on, keeps) in [
+            ("checkpoint", false, true),
+            ("checkpoint", true, true),
+            ("verbatim", false, false),
+            ("verbatim", true, true),
+            ("summary", true, false),
+        ] {
+            let settings = with(&[], json!({ "method": method, "checkpoint": on }));
+            assert_eq!(settings.keeps_checkpoint(), keeps, "{method} {on}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn fits_whole(fixed: u64, tags: u64, lines: u64, limit: Limit) -> bool {
 }
 
 /// Whether lines must go for the section to fit the limit. `fixed` is the size of what is never
-/// trimmed: the base, retained reads, pinned entries.
+/// trimmed: the base, retained reads, pinned entries, working state.
 pub fn is_over(spans: &[SpanRef], fixed: u64, limit: Limit) -> bool {
     let mut trimming = Trimming::new(spans, fixed, limit.measure);
     (0..spans.len()).for_each(|_| trimming.add_next());

@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::item::{Item, ItemKind};
-use super::span::{FileOperation, Span};
+use super::span::Span;
 use super::startup::{Selection, StartupRead};
 use crate::json::{self, Fields};
+use crate::session::file_lists::SpanFiles;
 
 pub const KIND: &str = "stet.verbatim";
 pub const VERSION: u64 = 1;
@@ -59,7 +60,6 @@ pub struct Parts<'a> {
 }
 
 pub fn build(parts: Parts) -> Value {
-    let files = SpanFiles::of(&parts.span.operations);
     let mut details = json!({
         "kind": KIND,
         "v": VERSION,
@@ -67,13 +67,12 @@ pub fn build(parts: Parts) -> Value {
         "span": span_json(&parts),
         "startup": startup_json(&parts),
         "pins": parts.pins,
-        "readFiles": files.read,
-        "modifiedFiles": files.modified,
-        "lastEdits": files.edits,
-        "failedFiles": files.failed,
     });
     if let Some(section) = parts.section {
         details["section"] = section;
+    }
+    for (key, paths) in SpanFiles::of(&parts.span.operations).into_fields() {
+        details[key] = json!(paths);
     }
     if parts.no_progress {
         details["noProgress"] = json!(true);
@@ -137,34 +136,6 @@ fn startup_json(parts: &Parts) -> Value {
         })
         .collect();
     json!({ "open": parts.startup.open, "reads": reads })
-}
-
-/// The file operations of one span as details hold them: bare paths in the order of their last
-/// touch, the last edit of each modified one beside it.
-#[derive(Debug, Default)]
-pub struct SpanFiles {
-    pub read: Vec<String>,
-    pub modified: Vec<String>,
-    edits: Vec<String>,
-    failed: Vec<String>,
-}
-
-impl SpanFiles {
-    pub fn of(operations: &[FileOperation]) -> SpanFiles {
-        let mut lists = super::file_lists::FileLists::default();
-        operations.iter().for_each(|operation| lists.add(operation));
-        let mut files = SpanFiles::default();
-        for file in lists.read_only() {
-            files.failed.extend(file.failed.then(|| file.path.clone()));
-            files.read.push(file.path);
-        }
-        for file in lists.modified() {
-            files.failed.extend(file.failed.then(|| file.path.clone()));
-            files.modified.push(file.path);
-            files.edits.push(file.edit.unwrap_or_default());
-        }
-        files
-    }
 }
 
 /// Reads the span of one of our compactions back. `None` where details or summary do not fit

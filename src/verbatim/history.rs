@@ -3,14 +3,13 @@
 
 use super::carried::{self, Carried};
 use super::details::{self, SpanMeta, StoredSpan};
-use super::file_lists::FileLists;
 use super::item::{Item, ItemKind};
 use super::render::span_suffix;
 use super::span;
 use super::startup::Selection;
 use crate::error::Result;
 use crate::json::{self, Fields};
-use crate::session::paths::relative;
+use crate::session::file_lists::FileLists;
 use crate::session::projection::{Projection, kept_from};
 use crate::session::{Body, Branch, Compaction, Detail, Entry, Kind};
 use crate::settings::METHOD_ENTRY;
@@ -136,7 +135,7 @@ fn walk(branch: &Branch, end: usize, cwd: &str, depth: Depth) -> Result<History>
             _ => 0,
         };
         if let Some(details) = &details {
-            carry_files(&mut history.files, details, cwd);
+            history.files.carry(details, cwd);
             if details.string("kind").as_deref() == Some(details::KIND) {
                 let startup = details::read_startup(details, &compaction.summary);
                 history.startup = startup.or(history.startup);
@@ -310,20 +309,4 @@ fn derived(
         ..SpanMeta::default()
     };
     Ok(StoredSpan { meta, items: span.items })
-}
-
-/// Pi, the older extensions and we ourselves all keep `readFiles` and `modifiedFiles`.
-fn carry_files(files: &mut FileLists, details: &Fields, cwd: &str) {
-    let paths = |key: &str| -> Vec<String> {
-        details.array(key).into_iter().filter_map(json::string).collect()
-    };
-    let failed = paths("failedFiles");
-    let edits = paths("lastEdits");
-    for path in paths("readFiles") {
-        files.touch(&relative(&path, cwd), failed.contains(&path), false, None);
-    }
-    for (at, path) in paths("modifiedFiles").into_iter().enumerate() {
-        let edit = edits.get(at).filter(|edit| !edit.is_empty()).map(String::as_str);
-        files.touch(&relative(&path, cwd), failed.contains(&path), true, edit);
-    }
 }

@@ -5,7 +5,6 @@ pub mod budget;
 mod carried;
 pub mod details;
 mod evidence;
-mod file_lists;
 pub mod history;
 pub mod item;
 pub mod pins;
@@ -22,7 +21,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::session::projection::{self, Edits, Projection};
-use crate::session::{Branch, Detail};
+use crate::session::{Branch, Detail, file_lists};
 use crate::settings::{Limit, Measure};
 use crate::text::estimate_tokens;
 use budget::SpanRef;
@@ -51,6 +50,17 @@ pub struct Request<'r> {
     pub cwd: &'r str,
     /// The project's instructions as the host knows them; empty: as the session has them.
     pub instructions: &'r [Instructions],
+    /// The model's own note on its work, if there is one that is fresh.
+    pub working_state: Option<WorkingState<'r>>,
+}
+
+/// A text that stands in the checkpoint as the model wrote it.
+pub struct WorkingState<'r> {
+    pub text: &'r str,
+    /// When it was written, ISO 8601.
+    pub at: &'r str,
+    /// The entry that holds it.
+    pub entry: Option<&'r str>,
 }
 
 /// A checkpoint in the making: everything is gathered, the size is not decided.
@@ -66,6 +76,8 @@ pub struct Draft<'b> {
     reads_section: startup::Section,
     pins: Vec<Pin>,
     pins_section: String,
+    /// The section, or nothing.
+    working_state: String,
     evidence: Evidence,
     tail_from: Option<String>,
     branch: &'b Branch<'b, 'b>,
@@ -119,6 +131,10 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
         passed_reads: passed.into_iter().map(|(read, _)| read).collect(),
         pins_section: pins::render(&pins),
         pins,
+        working_state: request
+            .working_state
+            .as_ref()
+            .map_or_else(String::new, render::working_state),
         evidence: Evidence::of_tail(&context, &edits, request.first_kept, request.cwd)?,
         tail_from,
         branch,
@@ -153,7 +169,7 @@ impl Draft<'_> {
         stored.chain([(&self.meta, self.span.items.as_slice())]).collect()
     }
 
-    /// The size of what is never trimmed: the base, retained reads, pinned entries.
+    /// The size of what is never trimmed: the base, retained reads, pinned entries, working state.
     fn fixed(&self, measure: Measure) -> u64 {
         let size = |part: &str| if part.is_empty() { 0 } else { measure.of(part) + 1 };
         let base = match (&self.history.carried, &self.history.base) {
@@ -161,7 +177,7 @@ impl Draft<'_> {
             (None, Some(base)) => size(&render::base_block(base)),
             (None, None) => 0,
         };
-        base + size(&self.reads_section.text) + size(&self.pins_section)
+        base + size(&self.reads_section.text) + size(&self.pins_section) + size(&self.working_state)
     }
 
     /// The sizes of the conversation section up to its last span, untrimmed.
@@ -238,6 +254,7 @@ impl Draft<'_> {
                 pieces: &pieces,
                 startup_reads: &self.reads_section.text,
                 pins: &self.pins_section,
+                working_state: &self.working_state,
                 file_lists: &file_lists,
                 remarks: Remarks {
                     compaction: self.history.compactions + 1,

@@ -1,8 +1,8 @@
 //! Pinned entries: what a person labelled `keep` in Pi stays in every checkpoint, output included,
 //! until the label goes.
 
-use super::render::fenced;
 use crate::error::Result;
+use crate::fence::fenced;
 use crate::session::{Block, Body, Branch, Detail};
 use crate::text::{byte_size, escape_attribute};
 

@@ -1,7 +1,6 @@
 //! The checkpoint as text. What does not change from one compaction to the next comes first.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
@@ -9,7 +8,8 @@ use super::budget::{Piece, SpanRef};
 use super::details::SpanMeta;
 use super::history::{Base, BaseKind};
 use super::item::{self, Item};
-use super::wording;
+use super::{WorkingState, wording};
+use crate::fence::{fenced, free_suffix};
 use crate::text::{clip, counted, escape_attribute, grouped};
 
 /// The parts of a checkpoint that were rendered by their own rooms, in their order.
@@ -21,6 +21,7 @@ pub struct Checkpoint<'a> {
     pub pieces: &'a [Piece<'a>],
     pub startup_reads: &'a str,
     pub pins: &'a str,
+    pub working_state: &'a str,
     pub file_lists: &'a str,
     pub remarks: Remarks,
     /// Time of the first kept entry.
@@ -52,7 +53,8 @@ impl Checkpoint<'_> {
         let new_span = push_conversation(&mut out, self.spans, self.pieces);
         let section_end = out.len();
         let mut startup_reads_at = out.len();
-        for (at, section) in [self.startup_reads, self.pins, self.file_lists].iter().enumerate() {
+        let sections = [self.startup_reads, self.pins, self.working_state, self.file_lists];
+        for (at, section) in sections.iter().enumerate() {
             if !section.is_empty() {
                 out.push('\n');
                 if at == 0 {
@@ -117,6 +119,17 @@ pub fn base_block(base: &Base) -> String {
     let attributes =
         format!("kind=\"{}\" compacted-at=\"{}\"", base.kind.name(), escape_attribute(&base.at));
     fenced(&mut out, "compacted-base", &attributes, &base.text);
+    out
+}
+
+/// The model's own note on its work.
+pub fn working_state(state: &WorkingState) -> String {
+    let mut attributes = format!("written-by=\"model\" at=\"{}\"", escape_attribute(state.at));
+    if let Some(entry) = state.entry {
+        attributes.push_str(&format!(" entry=\"{}\"", escape_attribute(entry)));
+    }
+    let mut out = String::new();
+    fenced(&mut out, "working-state", &attributes, state.text);
     out
 }
 
@@ -326,61 +339,7 @@ impl fmt::Display for Entries<'_> {
     }
 }
 
-/// Puts `text` into a tag that the text itself cannot close; returns the text's byte range.
-pub fn fenced(out: &mut String, tag: &str, attributes: &str, text: &str) -> Range<usize> {
-    let tag = format!("{tag}{}", free_suffix(tag, text));
-    let space = if attributes.is_empty() { "" } else { " " };
-    out.push_str(&format!("<{tag}{space}{attributes}>\n"));
-    let start = out.len();
-    out.push_str(text);
-    let end = out.len();
-    out.push_str(&format!("\n</{tag}>\n"));
-    start..end
-}
-
 /// The suffix of a span's tag: empty, unless the text could be taken for the tag itself.
 pub fn span_suffix(items: &[Item]) -> String {
     free_suffix(SPAN_TAG, &item::join(items))
-}
-
-/// The smallest `-N` with which no tag of this name occurs in `text`; nothing where even the plain
-/// one does not.
-fn free_suffix(tag: &str, text: &str) -> String {
-    let text = text.to_ascii_lowercase();
-    let mut occurs = false;
-    // Every number that a tag in the text begins with: `-22` takes 2 and 22.
-    let mut taken = HashSet::new();
-    for (at, _) in text.match_indices(tag) {
-        if !(text[..at].ends_with('<') || text[..at].ends_with("</")) {
-            continue;
-        }
-        occurs = true;
-        let Some(digits) = text[at + tag.len()..].strip_prefix('-') else {
-            continue;
-        };
-        let mut number = 0u64;
-        for digit in
-            digits.bytes().map_while(|b| b.is_ascii_digit().then(|| u64::from(b - b'0'))).take(18)
-        {
-            number = number * 10 + digit;
-            taken.insert(number);
-        }
-    }
-    let free = (2u64..).find(|n| !taken.contains(n)).filter(|_| occurs);
-    free.map_or_else(String::new, |n| format!("-{n}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_span_whose_text_holds_its_tag_gets_another_tag() {
-        assert_eq!(free_suffix(SPAN_TAG, "plain text about a compacted-span"), "");
-        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span>"), "-2");
-        assert_eq!(free_suffix(SPAN_TAG, "<Compacted-Span n=\"9\"></compacted-span-2>"), "-3");
-        // `</compacted-span-2` is also the beginning of `</compacted-span-22>`.
-        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span-22>"), "-3");
-        assert_eq!(free_suffix(SPAN_TAG, "</compacted-span-2x></compacted-span-3>"), "-4");
-    }
 }

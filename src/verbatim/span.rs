@@ -4,7 +4,7 @@ use super::item::{Item, ItemKind};
 use super::signature::{ARGUMENT_CHARS, signature};
 use crate::error::Result;
 use crate::session::estimate;
-use crate::session::files::{self, Operation};
+use crate::session::files::{self, FileOperation, Operation};
 use crate::session::pairing::{CallNo, Outcome, Pairing};
 use crate::session::paths::abbreviate_cwd;
 use crate::session::projection::Projection;
@@ -29,17 +29,6 @@ pub struct Span {
     pub operations: Vec<FileOperation>,
     /// Estimated tokens of what the span took in the context.
     pub tokens: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileOperation {
-    pub operation: Operation,
-    /// Relative to the working directory where it lies inside.
-    pub path: String,
-    /// The entry that holds the call.
-    pub entry: String,
-    /// The call's result says that it failed.
-    pub failed: bool,
 }
 
 /// Derives the span of the positions `range` of the branch, as the model saw them in `context`.

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::render::fenced;
 use crate::error::Result;
+use crate::fence::fenced;
 use crate::json::Fields;
 use crate::session::pairing::{Outcome, Pairing};
 use crate::session::paths::{is_absolute, relative};

@@ -1,11 +1,12 @@
 //! The guarantee, checked: each compaction of ours is derived again from the raw entries and
 //! compared with what it says.
 
-use super::details::{self, SpanFiles, StoredSpan};
+use super::details::{self, StoredSpan};
 use super::item::Item;
 use super::{budget, history, pins, render, span, startup};
 use crate::error::Result;
 use crate::json::{self, Fields};
+use crate::session::file_lists::SpanFiles;
 use crate::session::projection::{self, Projection, kept_from};
 use crate::session::{Body, Branch, Compaction, Detail, Kind};
 use crate::text::{clip, escape_metadata};

@@ -6,6 +6,8 @@ mod support;
 
 mod behaviours;
 mod cap;
+mod checkpoint;
+mod checkpoint_files;
 mod cli;
 mod command_line;
 mod damage;
@@ -20,3 +22,4 @@ mod properties;
 mod said;
 mod shortcuts;
 mod structure;
+mod switching;

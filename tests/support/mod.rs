@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod damage;
 pub mod expect;
 pub mod generate;
+pub mod noted;
 pub mod session;
 pub mod steps;
 pub mod text;

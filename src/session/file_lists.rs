@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::span::FileOperation;
+use super::files::FileOperation;
+use super::paths::relative;
+use crate::json::{self, Fields};
 use crate::text::{escape_attribute, escape_metadata};
 
 /// A list shows at most so many paths; the rest are counted.
@@ -52,6 +54,23 @@ impl FileLists {
         touch.worked |= !failed;
     }
 
+    /// Adds what the details of a compaction hold: Pi, the older extensions and we ourselves all
+    /// keep `readFiles` and `modifiedFiles`.
+    pub fn carry(&mut self, details: &Fields, cwd: &str) {
+        let paths = |key: &str| -> Vec<String> {
+            details.array(key).into_iter().filter_map(json::string).collect()
+        };
+        let failed = paths("failedFiles");
+        let edits = paths("lastEdits");
+        for path in paths("readFiles") {
+            self.touch(&relative(&path, cwd), failed.contains(&path), false, None);
+        }
+        for (at, path) in paths("modifiedFiles").into_iter().enumerate() {
+            let edit = edits.get(at).filter(|edit| !edit.is_empty()).map(String::as_str);
+            self.touch(&relative(&path, cwd), failed.contains(&path), true, edit);
+        }
+    }
+
     /// Files that were only read, oldest touch first.
     pub fn read_only(&self) -> Vec<ListedFile> {
         listed(self.read.iter().filter(|(path, _)| !self.modified.contains_key(*path)))
@@ -72,6 +91,44 @@ fn listed<'a>(touches: impl Iterator<Item = (&'a String, &'a Touch)>) -> Vec<Lis
             edit: touch.edit.clone(),
         })
         .collect()
+}
+
+/// The file operations of one compaction as its details hold them: bare paths in the order of their
+/// last touch, the last edit of each modified one beside it.
+#[derive(Debug, Default)]
+pub struct SpanFiles {
+    pub read: Vec<String>,
+    pub modified: Vec<String>,
+    edits: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl SpanFiles {
+    pub fn of(operations: &[FileOperation]) -> SpanFiles {
+        let mut lists = FileLists::default();
+        operations.iter().for_each(|operation| lists.add(operation));
+        let mut files = SpanFiles::default();
+        for file in lists.read_only() {
+            files.failed.extend(file.failed.then(|| file.path.clone()));
+            files.read.push(file.path);
+        }
+        for file in lists.modified() {
+            files.failed.extend(file.failed.then(|| file.path.clone()));
+            files.modified.push(file.path);
+            files.edits.push(file.edit.unwrap_or_default());
+        }
+        files
+    }
+
+    /// The fields that go into details; [`FileLists::carry`] reads them.
+    pub fn into_fields(self) -> [(&'static str, Vec<String>); 4] {
+        [
+            ("readFiles", self.read),
+            ("modifiedFiles", self.modified),
+            ("lastEdits", self.edits),
+            ("failedFiles", self.failed),
+        ]
+    }
 }
 
 /// What a list says about a path, by path and whether the file was modified.
