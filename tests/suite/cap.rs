@@ -380,20 +380,19 @@ fn words_of_several_lines_cannot_pose_as_the_checkpoint() {
 /// Ten times the items may cost a good deal more than ten times, but not a hundred times.
 #[test]
 fn trimming_is_linear() {
-    let shapes: [(&str, usize, usize, &str); 4] = [
-        ("many items in few spans", 8, 1, "e1"),
-        ("many spans", 0, 4, "e1"),
-        ("many spans of the older extension, without ids", 0, 4, ""),
-        ("many empty spans", 0, 0, ""),
+    const OURS: &str = "e1";
+    // Spans of the older extension know no entries, so that whoever looks for one looks far.
+    const OLDER: &str = "";
+    type Shape = fn(usize) -> Vec<(SpanMeta, Vec<Item>)>;
+    let shapes: [(&str, Shape); 4] = [
+        ("many items in few spans", |items| made(8, items / 8, OURS)),
+        ("many spans", |items| made(items / 4, 4, OURS)),
+        ("many spans of the older extension", |items| made(items / 4, 4, OLDER)),
+        ("many empty spans", |items| made(items, 0, OURS)),
     ];
-    for (name, count, per_span, entry) in shapes {
+    for (name, shape) in shapes {
         let time = |items: usize| {
-            let spans = match per_span {
-                0 => items,
-                per_span if count == 0 => items / per_span,
-                _ => count,
-            };
-            let spans = made(spans, if count == 0 { per_span } else { items / count }, entry);
+            let spans = shape(items);
             (0..3).map(|_| timed(&spans)).min().expect("a time")
         };
         let (small, large) = (time(4_000), time(40_000));

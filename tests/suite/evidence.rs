@@ -56,7 +56,7 @@ fn only_a_result_that_certainly_belongs_to_its_read_counts() {
     assert_eq!(line(|s| read(s).ok("text")), "f (full read in tail)");
     assert_eq!(line(|s| read(s).result("call_2", "read", "text", None)), none, "without its flag");
     assert_eq!(line(|s| read(s).error("text")), none);
-    assert_eq!(line(|s| read(s)), none);
+    assert_eq!(line(read), none);
     assert_eq!(
         line(|s| read(s).result("call_2", "bash", "text", Some(false))),
         none,
