@@ -170,6 +170,9 @@ struct Chooser<'l> {
 
 impl Chooser<'_> {
     fn asks(&mut self) {
+        // What another method left can be named by nothing shorter.
+        let states = self.newest(&[Kind::State], 0, self.left / 2);
+        self.left -= states;
         let asks: Vec<usize> =
             (0..self.lines.len()).filter(|at| self.lines[*at].kind == Kind::Ask).collect();
         // Every ask by its id first, newest first: so none is lost to the text of another.
@@ -211,7 +214,7 @@ impl Chooser<'_> {
     fn others(&mut self, allowance: usize) {
         let classes: [(&[Kind], usize); 3] = [
             (&[Kind::Failed], allowance / 2),
-            (&[Kind::Said, Kind::BranchSummary, Kind::State], allowance * 4 / 5),
+            (&[Kind::Said, Kind::BranchSummary], allowance * 4 / 5),
             (&[Kind::Call, Kind::Command, Kind::Custom], allowance),
         ];
         let mut taken = 0;

@@ -9,6 +9,8 @@ use crate::json::Fields;
 const CHECKPOINT_MARK: &str = "<!-- stet:checkpoint ";
 const ACTIVITY_MARK: &str = "<!-- stet:activity ";
 const MARK_END: &str = " -->";
+/// The author of a text that was found in a file of the older extension.
+const OLDER_AUTHOR: &str = "older extension";
 /// How the older extension begins what its harness recorded.
 const OLDER_ACTIVITY: &str = "## Recent activity [";
 
@@ -48,7 +50,7 @@ pub fn compose(
 ) -> String {
     let (author, at, covered, text) = match checkpoint {
         Some(checkpoint) => (
-            if checkpoint.is_models() { "model" } else { "older extension" },
+            if checkpoint.is_models() { "model" } else { OLDER_AUTHOR },
             checkpoint.at.as_str(),
             checkpoint.entry.as_deref(),
             checkpoint.text.as_str(),
@@ -96,8 +98,9 @@ pub fn parse(text: &str) -> Parsed {
         at: field("at"),
         covered: field("covered"),
         cwd: field("cwd"),
+        // Its time was the file's; since then a harness has written it anew.
+        rewritten: author.as_deref() == Some(OLDER_AUTHOR),
         author,
-        rewritten: false,
     }
 }
 

@@ -143,7 +143,10 @@ pub fn compact(
     if no_progress {
         summary = sections.render(request, true);
     }
-    let carried = Digest::of(&all, Budget::bare(CARRY_CHARS)).carried();
+    // That a checkpoint was written tells nobody anything later.
+    let worth_it: Vec<Line> =
+        all.into_iter().filter(|line| line.kind != Kind::Call || line.text != TOOL).collect();
+    let carried = Digest::of(&worth_it, Budget::bare(CARRY_CHARS)).carried();
     let mut details = json!({
         "kind": DETAILS_KIND,
         "v": 1,
@@ -173,12 +176,15 @@ pub fn compact(
 }
 
 fn described(checkpoint: &Checkpoint) -> Value {
-    json!({
+    let mut described = json!({
         "source": checkpoint.source.name(),
         "at": checkpoint.at,
-        "entry": checkpoint.entry,
         "chars": checkpoint.chars,
-    })
+    });
+    if let Some(entry) = &checkpoint.entry {
+        described["entry"] = json!(entry);
+    }
+    described
 }
 
 /// Where the turn begins that the cut divides: at the last message before it that is no answer.

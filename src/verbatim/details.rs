@@ -68,11 +68,11 @@ pub fn build(parts: Parts) -> Value {
         "startup": startup_json(&parts),
         "pins": parts.pins,
     });
-    if let Some(section) = parts.section {
-        details["section"] = section;
-    }
     for (key, paths) in SpanFiles::of(&parts.span.operations).into_fields() {
         details[key] = json!(paths);
+    }
+    if let Some(section) = parts.section {
+        details["section"] = section;
     }
     if parts.no_progress {
         details["noProgress"] = json!(true);

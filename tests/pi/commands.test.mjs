@@ -11,7 +11,7 @@ import { bash, isUser, read } from "./harness/conversation.mjs";
 const METHOD = "stet.method";
 const CAP = "stet.cap";
 const MIXED = /carries a summary that a model wrote/;
-const METHOD_USAGE = "Usage: /compaction-method [verbatim [rebuild] | summary]";
+const METHOD_USAGE = "Usage: /compaction-method [verbatim [rebuild] | checkpoint | summary]";
 
 async function talk(chat, topic) {
   await chat.user(`What about ${topic}? Never mention umbrellas.`, [
@@ -34,10 +34,10 @@ test("Pi lists the commands, and their arguments are completed", async (t) => {
   const chat = await openChat(t);
   const { commands } = (await chat.pi.send({ type: "get_commands" })).data;
   const names = commands.filter(({ source }) => source === "extension").map(({ name }) => name);
-  for (const name of ["compaction-method", "cap-compaction", "stet"]) assert.ok(names.includes(name), name);
+  for (const name of ["compaction-method", "cap-compaction", "checkpoint", "stet"]) assert.ok(names.includes(name), name);
 
   const words = (name, typed) => completions(commandOf(name).completions, typed)?.map(({ value }) => value);
-  assert.deepEqual(words("compaction-method", ""), ["verbatim", "summary"]);
+  assert.deepEqual(words("compaction-method", ""), ["verbatim", "checkpoint", "summary"]);
   assert.deepEqual(words("compaction-method", "s"), ["summary"]);
   assert.deepEqual(words("compaction-method", "verbatim r"), ["verbatim rebuild"]);
   assert.equal(words("compaction-method", "x"), undefined);
@@ -51,7 +51,7 @@ test("/compaction-method: exact words only; a question and a mistake write nothi
   const before = (await chat.tree()).entries.length;
   assert.equal(await chat.command("/compaction-method"), "Compaction method: verbatim (from default).");
   assert.equal(await chat.command("/compaction-method verbatim"), "Compaction method: verbatim (unchanged).");
-  for (const words of ["verb", "Summary", "default", "summary now", "rebuild", "verbatim rebuild now", "summary rebuild"]) {
+  for (const words of ["verb", "Summary", "default", "summary now", "rebuild", "verbatim rebuild now", "summary rebuild", "checkpoint rebuild"]) {
     assert.equal(await chat.command(`/compaction-method ${words}`), METHOD_USAGE, words);
   }
   assert.match(await chat.command("/compaction-method verbatim rebuild"), /nothing to rebuild/);
