@@ -7,9 +7,11 @@ use std::ops::{ControlFlow, Range};
 
 use super::arguments::GrepQuery;
 use super::page::Pager;
-use super::pattern::{Pattern, Patience, Spent};
+use super::pattern::{Patience, Pattern, Skip, Spent};
 use super::telling::Telling;
-use super::transcript::{Belongs, EntryText, Secondary, Section, Transcript, without_return};
+use super::transcript::{
+    Belongs, EntryText, Secondary, Section, Transcript, line_breaks, without_return,
+};
 use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
 use crate::text::{counted, visible};
@@ -21,7 +23,7 @@ const AFTER: usize = 6;
 const SHORT_LINE: usize = 240;
 const LONG_LINE: usize = 600;
 /// Lines that can be listed; of more, the newest.
-const MAX_ROWS: usize = 40_000;
+const MAX_ROWS: usize = 20_000;
 
 pub fn answer(
     transcript: &Transcript,
@@ -229,7 +231,10 @@ impl<'q> Search<'q> {
             let shown = &hits[..hits.len().min(room)];
             if !shown.is_empty() {
                 self.listed += shown.len();
-                pager.push(&format!("{header}\n{}", surroundings(entry, shown, self.query)), &header);
+                pager.push(
+                    &format!("{header}\n{}", surroundings(entry, shown, self.query)),
+                    &header,
+                );
             }
             if !explicit && (pager.pages() > 1 || shown.len() < hits.len()) {
                 self.surroundings = None;
@@ -280,13 +285,25 @@ fn each_match<'t>(
     let mut places = pattern.sieve.as_ref().map(|sieve| sieve.places(text));
     let (mut start, mut breaks) = (0, 0);
     while start <= text.len() {
-        if let Some(places) = &mut places {
-            // Straight to the line of the next place.
-            let Some(place) = places.from(start) else { return Ok(()) };
-            let skipped = &text.as_bytes()[start..place];
-            breaks += memchr::memchr_iter(b'\n', skipped).count();
-            start += memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
+        // Straight to the line of the next place.
+        let skip = match &mut places {
+            Some(places) => match places.from(start) {
+                Some(place) => Skip::ToPlace(place),
+                None => return Ok(()),
+            },
+            None => pattern.skip(text, start, patience)?,
+        };
+        let (place, is_passed) = match skip {
+            Skip::ToPlace(place) => (place, false),
+            Skip::OverLines(end) => (end, true),
+        };
+        let skipped = &text[start..place];
+        breaks += line_breaks(skipped);
+        if is_passed {
+            (start, breaks) = (place + 1, breaks + 1);
+            continue;
         }
+        start += memchr::memrchr(b'\n', skipped.as_bytes()).map_or(0, |at| at + 1);
         let rest = &text.as_bytes()[start..];
         let end = memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
         let line = without_return(&text[start..end]);
@@ -330,7 +347,8 @@ pub fn around(line: &str, at: &Range<usize>, most: usize) -> String {
     // A match that is longer itself is shown from its beginning.
     let matched = line[at.clone()].chars().count().min(most);
     let lead = (most - matched) / 2;
-    let start = line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
+    let start =
+        line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
     let rest = &line[start..];
     let end = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
     let before = if start > 0 { "…" } else { "" };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use regex_automata::{Input, meta};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Hir;
+use regex_syntax::hir::{Hir, Look};
 
 use super::sieve::Sieve;
 
@@ -16,6 +16,9 @@ const PATTERN_BYTES: usize = 1 << 20;
 pub struct Pattern {
     regex: meta::Regex,
     pub sieve: Option<Sieve>,
+    /// For texts of many lines, where there is no sieve: it matches at least where the pattern
+    /// matches a line.
+    of_texts: Option<meta::Regex>,
     /// What to say about how it was taken.
     pub note: Option<String>,
 }
@@ -25,13 +28,17 @@ impl Pattern {
     /// as the text they are; `None` if even that is too large.
     pub fn new(pattern: &str, case_sensitive: bool) -> Option<Pattern> {
         match compile(pattern, case_sensitive) {
-            Ok((regex, hir)) => Some(Pattern { regex, sieve: Sieve::of(&hir), note: None }),
+            Ok((regex, hir)) => {
+                let sieve = Sieve::of(&hir);
+                let of_texts = sieve.is_none().then(|| of_texts(pattern, case_sensitive)).flatten();
+                Some(Pattern { regex, sieve, of_texts, note: None })
+            }
             Err(why) => {
                 let (regex, hir) = compile(&regex_syntax::escape(pattern), case_sensitive).ok()?;
                 let note = format!(
                     "The pattern was searched as literal text, not as a regular expression ({why})."
                 );
-                Some(Pattern { regex, sieve: Sieve::of(&hir), note: Some(note) })
+                Some(Pattern { regex, sieve: Sieve::of(&hir), of_texts: None, note: Some(note) })
             }
         }
     }
@@ -51,6 +58,22 @@ impl Pattern {
         }
     }
 
+    /// Where the next match can be, from the line that begins at `start` on.
+    pub fn skip(&self, text: &str, start: usize, patience: &mut Patience) -> Result<Skip, Spent> {
+        let Some(regex) = &self.of_texts else { return Ok(Skip::ToPlace(start)) };
+        let rest = &text.as_bytes()[start..];
+        let line_end =
+            |from: usize| memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |at| from + at);
+        if line_end(0) > patience.stride {
+            return Ok(Skip::ToPlace(start));
+        }
+        let end = line_end(patience.stride.min(rest.len()));
+        let found = regex.find(Input::new(text).range(start..start + end));
+        let place = found.map(|found| found.start());
+        patience.looked_at(place.map_or(end, |place| place - start))?;
+        Ok(place.map_or(Skip::OverLines(start + end), Skip::ToPlace))
+    }
+
     /// For the time that this pattern may take.
     pub fn patience(&self) -> Patience {
         /// In the worst case each byte costs a step for every state of the pattern.
@@ -60,23 +83,47 @@ impl Pattern {
     }
 }
 
+/// What [`Pattern::skip`] comes to.
+pub enum Skip {
+    /// The line of this place may match.
+    ToPlace(usize),
+    /// No line does up to the one that ends here.
+    OverLines(usize),
+}
+
+/// The pattern with borders of lines where the text of a line has its borders.
+fn of_texts(pattern: &str, case_sensitive: bool) -> Option<meta::Regex> {
+    let mut parser = ParserBuilder::new();
+    parser.case_insensitive(!case_sensitive).multi_line(true);
+    let hir = parser.build().parse(pattern).ok()?;
+    // `\A` and `\z` mean each line to us, and `$` may stand before a carriage return.
+    let looks = hir.properties().look_set();
+    let of_lines = [Look::Start, Look::End, Look::EndLF, Look::StartCRLF, Look::EndCRLF];
+    (!of_lines.into_iter().any(|look| looks.contains(look))).then(|| built(&hir).ok()).flatten()
+}
+
 fn compile(pattern: &str, case_sensitive: bool) -> Result<(meta::Regex, Hir), String> {
     let parsed = ParserBuilder::new().case_insensitive(!case_sensitive).build().parse(pattern);
-    let hir = parsed.map_err(|error| {
-        error.to_string().lines().last().unwrap_or_default().trim().to_owned()
-    })?;
+    let hir = parsed
+        .map_err(|error| error.to_string().lines().last().unwrap_or_default().trim().to_owned())?;
+    let regex = built(&hir)?;
+    Ok((regex, hir))
+}
+
+fn built(hir: &Hir) -> Result<meta::Regex, String> {
     let config = meta::Config::new()
         .nfa_size_limit(Some(PATTERN_BYTES))
         .hybrid_cache_capacity(2 * PATTERN_BYTES);
-    match meta::Builder::new().configure(config).build_from_hir(&hir) {
-        Ok(regex) => Ok((regex, hir)),
-        Err(error) if error.size_limit().is_some() => Err("it is too large".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    meta::Builder::new().configure(config).build_from_hir(hir).map_err(|error| {
+        match error.size_limit() {
+            Some(_) => "it is too large".to_owned(),
+            None => error.to_string(),
+        }
+    })
 }
 
 /// A search that takes longer ends with what it has, newest first, and says so.
-const PATIENCE: Duration = Duration::from_millis(600);
+const PATIENCE: Duration = Duration::from_millis(800);
 
 /// A clock that is not looked at for every line.
 pub struct Patience {

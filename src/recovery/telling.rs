@@ -2,7 +2,6 @@
 //! printed a hundred times with other numbers and names tells less than one that stands alone.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::text::is_wide;
 
@@ -42,11 +41,10 @@ impl Telling {
 /// The different words of a line, as hashes: runs of letters in lower case, identifiers in their
 /// parts. What has digits is a number or a name and tells lines of one make apart, no more.
 fn words(line: &str) -> Vec<u64> {
-    let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let mut all = Vec::new();
     for run in line.split(|c: char| !c.is_alphanumeric()) {
-        if run.chars().any(is_wide) {
-            all.extend(run.chars().filter(|c| is_wide(*c)).map(|c| hasher.hash_one(c)));
+        if !run.is_ascii() && run.chars().any(is_wide) {
+            all.extend(run.chars().filter(|c| is_wide(*c)).map(|c| hash([c])));
             continue;
         }
         if run.len() > LONGEST || run.chars().any(|c| c.is_numeric()) {
@@ -61,7 +59,7 @@ fn words(line: &str) -> Vec<u64> {
         });
         let mut take = |word: &str| {
             if word.len() >= SHORTEST {
-                all.push(hasher.hash_one(word.to_lowercase()));
+                all.push(hash(word.chars()));
             }
         };
         for (at, _) in borders {
@@ -73,6 +71,12 @@ fn words(line: &str) -> Vec<u64> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// FNV-1a over the characters in lower case: nothing hostile can be gained from a collision here.
+fn hash(word: impl IntoIterator<Item = char>) -> u64 {
+    let lower = word.into_iter().flat_map(char::to_lowercase);
+    lower.fold(0xcbf2_9ce4_8422_2325, |hash, c| (hash ^ c as u64).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

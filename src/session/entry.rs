@@ -1,5 +1,6 @@
 //! An entry decoded as far as its reader needs it.
 
+use super::typed;
 use crate::json::{self, Fields};
 use serde_json::value::RawValue;
 
@@ -173,7 +174,19 @@ impl Entry {
     /// Decodes a line; `None` if it is not one JSON object.
     pub fn decode(line: &[u8], detail: Detail) -> Option<Entry> {
         let line = json::mend(line);
-        let fields = Fields::parse(&line)?;
+        // Whatever is not kept is best passed over field by field.
+        if detail == Detail::All
+            && line.starts_with("{\"type\":\"message\"")
+            && let Some(message) = typed::message(&line)
+        {
+            return Some(message);
+        }
+        Entry::decode_by_fields(&line, detail)
+    }
+
+    /// The same for a line of any shape.
+    pub(super) fn decode_by_fields(line: &str, detail: Detail) -> Option<Entry> {
+        let fields = Fields::parse(line)?;
         let timestamp = fields.string("timestamp");
         let body = match fields.string("type").as_deref() {
             Some("message") => match fields.object("message") {
@@ -251,7 +264,7 @@ fn system(message: &Fields) -> Body {
     }
 }
 
-fn usage_tokens(usage: &Fields) -> Option<f64> {
+pub(super) fn usage_tokens(usage: &Fields) -> Option<f64> {
     let part = |key| usage.number(key).unwrap_or(0.0);
     let total = part("totalTokens");
     let sum = part("input") + part("output") + part("cacheRead") + part("cacheWrite");
@@ -261,7 +274,7 @@ fn usage_tokens(usage: &Fields) -> Option<f64> {
 fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
     let nested =
         message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
-    let details = message.object("details");
+    let (status, truncated) = tool_details(message.object("details").as_ref());
     ToolResult {
         call_id: message.string("toolCallId").unwrap_or_default(),
         tool_name: message.string("toolName").unwrap_or_default(),
@@ -271,12 +284,16 @@ fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
             Detail::Kept => Vec::new(),
         },
         nested_calls: nested.into_iter().filter_map(nested_call).collect(),
-        status: details.as_ref().and_then(|details| details.string("status")),
-        truncated: detail == Detail::All
-            && details
-                .and_then(|details| details.object("truncation")?.bool("truncated"))
-                .unwrap_or(false),
+        status,
+        truncated: detail == Detail::All && truncated,
     }
+}
+
+/// How the call ended, and whether its text is not all there was.
+pub(super) fn tool_details(details: Option<&Fields>) -> (Option<String>, bool) {
+    let status = details.and_then(|details| details.string("status"));
+    let truncated = details.and_then(|details| details.object("truncation")?.bool("truncated"));
+    (status, truncated.unwrap_or(false))
 }
 
 fn nested_call(raw: &RawValue) -> Option<NestedCall> {
@@ -325,7 +342,7 @@ fn content(raw: Option<&RawValue>, detail: Detail) -> Vec<Block> {
 }
 
 /// The bytes that a base64 text (in its quotes) stands for: three for four characters.
-fn decoded_len(quoted: &str) -> u64 {
+pub(super) fn decoded_len(quoted: &str) -> u64 {
     let data = quoted.trim_matches('"').trim_end_matches('=');
     data.len() as u64 * 3 / 4
 }

@@ -15,6 +15,7 @@ pub mod paths;
 pub mod projection;
 mod scan;
 mod source;
+mod typed;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,0 +1,198 @@
+//! A message in one pass over its line, where every field is of the type that Pi gives it. What is
+//! otherwise shaped is left to the slower way, which takes fields one by one (see `entry`).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::entry::{Assistant, Bash, Block, Body, Entry, ToolCall, ToolResult};
+use super::entry::{decoded_len, tool_details, usage_tokens};
+use crate::json::{self, Fields};
+
+/// The line of a message, read with [`super::Detail::All`]; `None` says nothing about the line.
+pub fn message(line: &str) -> Option<Entry> {
+    let line: Line = serde_json::from_str(line).ok()?;
+    if line.kind != "message" {
+        return None;
+    }
+    let message = line.message;
+    let content = message.content.map(|content| content.0);
+    let body = match &*message.role {
+        "user" => Body::User(content?),
+        "assistant" => Body::Assistant(Assistant {
+            content: content?,
+            stop_reason: message.stop_reason,
+            usage_tokens: message
+                .usage
+                .and_then(|usage| Fields::parse(usage.get()))
+                .and_then(|usage| usage_tokens(&usage)),
+            time: message.timestamp,
+        }),
+        "toolResult" if message.nested_calls.is_none() => {
+            let details = message.details.and_then(|details| Fields::parse(details.get()));
+            let (status, truncated) = tool_details(details.as_ref());
+            Body::ToolResult(ToolResult {
+                call_id: message.tool_call_id?,
+                tool_name: message.tool_name?,
+                is_error: message.is_error,
+                content: content?,
+                nested_calls: Vec::new(),
+                status,
+                truncated,
+            })
+        }
+        "bashExecution" => Body::Bash(Bash {
+            command: message.command?,
+            output: message.output?,
+            exit_code: message.exit_code,
+            cancelled: message.cancelled.unwrap_or(false),
+            excluded: message.exclude_from_context.unwrap_or(false),
+        }),
+        _ => return None,
+    };
+    Some(Entry { timestamp: Some(line.timestamp), body })
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    timestamp: String,
+    #[serde(borrow)]
+    message: Message<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    content: Option<Content>,
+    timestamp: Option<f64>,
+    stop_reason: Option<String>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    tool_call_id: Option<String>,
+    tool_name: Option<String>,
+    is_error: Option<bool>,
+    #[serde(borrow)]
+    details: Option<&'a RawValue>,
+    nested_calls: Option<IgnoredAny>,
+    command: Option<String>,
+    output: Option<String>,
+    exit_code: Option<f64>,
+    cancelled: Option<bool>,
+    exclude_from_context: Option<bool>,
+}
+
+struct Content(Vec<Block>);
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Content, D::Error> {
+        struct Texts;
+        impl<'de> Visitor<'de> for Texts {
+            type Value = Vec<Block>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a text or blocks")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Vec<Block>, E> {
+                Ok(vec![Block::Text(text.to_owned())])
+            }
+            fn visit_string<E>(self, text: String) -> Result<Vec<Block>, E> {
+                Ok(vec![Block::Text(text)])
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Block>, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(block) = seq.next_element::<RawBlock>()? {
+                    blocks.push(block.into_block().ok_or_else(|| A::Error::custom("a block"))?);
+                }
+                Ok(blocks)
+            }
+        }
+        deserializer.deserialize_any(Texts).map(Content)
+    }
+}
+
+#[derive(Deserialize)]
+struct RawBlock<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    text: Option<String>,
+    thinking: Option<String>,
+    #[serde(borrow, rename = "mimeType")]
+    mime_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl RawBlock<'_> {
+    fn into_block(self) -> Option<Block> {
+        Some(match &*self.kind {
+            "text" => Block::Text(self.text?),
+            "thinking" => Block::Thinking(self.thinking?),
+            "image" => Block::Image {
+                mime_type: self.mime_type?.into_owned(),
+                bytes: decoded_len(self.data?.get()),
+            },
+            "toolCall" => Block::ToolCall(ToolCall {
+                id: self.id?,
+                name: self.name?,
+                arguments: json::compact(self.arguments?.get()).into_owned(),
+            }),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Detail;
+    use super::*;
+
+    /// The lines of the recorded sessions, and each of them damaged in every place of a few.
+    fn lines() -> Vec<String> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/sessions");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let texts = files
+            .filter(|file| file.extension().is_some_and(|ending| ending == "jsonl"))
+            .map(|file| std::fs::read_to_string(file).unwrap());
+        texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+
+    fn agree(line: &str) -> bool {
+        let Some(quick) = message(line) else { return false };
+        let slow = Entry::decode_by_fields(line, Detail::All);
+        assert_eq!(format!("{:?}", Some(quick)), format!("{slow:?}"), "{line}");
+        true
+    }
+
+    #[test]
+    fn both_ways_read_the_same() {
+        let lines = lines();
+        let messages = lines.iter().filter(|line| line.starts_with(r#"{"type":"message""#)).count();
+        let quick = lines.iter().filter(|line| agree(line)).count();
+        assert!(messages > 100 && quick * 10 > messages * 8, "{quick} of {messages} are quick");
+    }
+
+    #[test]
+    fn both_ways_read_the_same_of_damaged_lines() {
+        let mut quick = 0;
+        for line in lines().iter().step_by(7) {
+            for (at, _) in line.char_indices().take(900).step_by(3) {
+                let (before, after) = line.split_at(at);
+                for put in ["", "null", "\"", "1", "[", ",", "\\", "x"] {
+                    let rest = after.get(1..).unwrap_or_default();
+                    quick += usize::from(agree(&format!("{before}{put}{rest}")));
+                }
+            }
+        }
+        assert!(quick > 1_000, "{quick}");
+    }
+}
