@@ -99,7 +99,7 @@ fn tools() -> Vec<Tool> {
         tool(
             GREP,
             "Search record",
-            "Searches everything recorded on this conversation's branch, compacted or not: messages, thinking, tool calls with their arguments, tool output. `pattern` is a regular expression, tried line by line, newest match first; `terms` are words, paths or names instead, and the entries that fit them best come first. Use it to get back an exact error, value or output. It finds what was recorded then; for a file as it is now, read the file.",
+            "Searches everything recorded on this conversation's branch, compacted or not: messages, thinking, tool calls with their arguments, tool output. `pattern` is a regular expression, tried line by line: newest match first, and of more matches than a page holds the most unusual first; `terms` are words, paths or names instead, and the entries that fit them best come first. Use it to get back an exact error, value or output. It finds what was recorded then; for a file as it is now, read the file.",
             "Search what was said, called and printed earlier in this conversation",
             "grep {pattern}{terms}",
         ),

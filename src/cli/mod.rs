@@ -113,7 +113,7 @@ struct ListArgs {
 struct GrepArgs {
     #[command(flatten)]
     common: RecoverArgs,
-    /// A regular expression (no look-around), tried line by line; newest match first
+    /// A regular expression (no look-around), tried line by line; newest match first, of many the most unusual
     #[arg(required_unless_present = "terms")]
     pattern: Option<String>,
     /// Words, paths or names to rank by, in place of a pattern

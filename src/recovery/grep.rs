@@ -8,13 +8,12 @@ use std::ops::{ControlFlow, Range};
 use super::arguments::GrepQuery;
 use super::page::Pager;
 use super::pattern::{Patience, Pattern, Skip, Spent};
+use super::row::{LeftOut, around, row};
 use super::telling::Telling;
-use super::transcript::{
-    Belongs, EntryText, Secondary, Section, Transcript, line_breaks, without_return,
-};
+use super::transcript::{Belongs, EntryText, Section, Transcript, line_breaks, without_return};
 use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
-use crate::text::{counted, visible};
+use crate::text::{counted, grouped};
 
 /// Context around a match where none was asked for.
 const BEFORE: usize = 2;
@@ -47,8 +46,9 @@ pub fn answer(
         let (text, pages) = pager.finish();
         return Ok(super::page_of(transcript, title, text, page, pages, caller));
     }
-    let rows = std::mem::take(&mut search.rows);
-    let (order, rows) = arranged(rows, query.max_matches);
+    let most = query.max_matches.unwrap_or(usize::MAX);
+    let (order, rows) = arranged(std::mem::take(&mut search.rows), most);
+    search.listed = rows.len();
     let title = search.title(pattern, order);
     let (text, pages) = page_of_rows(&rows, page);
     Ok(super::page_of(transcript, title, text, page, pages, caller))
@@ -66,8 +66,7 @@ struct Row {
 }
 
 /// The rows as they are shown, and how to say it.
-fn arranged(mut rows: Vec<Row>, most: Option<usize>) -> (&'static str, Vec<Row>) {
-    let most = most.unwrap_or(usize::MAX);
+fn arranged(mut rows: Vec<Row>, most: usize) -> (&'static str, Vec<Row>) {
     let all: usize = rows.iter().map(|row| row.text.chars().count() + 1).sum();
     if all <= SEARCH_PAGE && rows.len() <= most {
         return ("newest first", rows);
@@ -117,12 +116,14 @@ struct Search<'q> {
     pattern: &'q Pattern,
     /// Matching lines, those that are not listed included.
     lines: usize,
+    /// Without those that are equal to another one of their entry.
+    different: usize,
     entries: usize,
     left_out: LeftOut,
     /// The entry at which patience ran out, if it did, counted from the newest.
     cut_short_after: Option<usize>,
     rows: Vec<Row>,
-    /// Matching lines that are among the surroundings.
+    /// Matching lines that are listed.
     listed: usize,
     /// `None` where they are of no use: more than a page that nobody asked for.
     surroundings: Option<Pager>,
@@ -144,6 +145,7 @@ impl<'q> Search<'q> {
             query,
             pattern,
             lines: 0,
+            different: 0,
             entries: 0,
             left_out: LeftOut::default(),
             cut_short_after: None,
@@ -209,6 +211,7 @@ impl<'q> Search<'q> {
         }
         if !hits.is_empty() {
             self.entries += 1;
+            self.different += hits.len();
             self.list(entry, &hits);
         }
         Ok(())
@@ -251,11 +254,9 @@ impl<'q> Search<'q> {
                 counted(self.entries, "entry", "entries")
             ),
         };
-        let listed = self.query.max_matches.unwrap_or(MAX_ROWS);
-        if self.lines > 0 && self.rows.len().max(self.listed) > listed {
-            title.push_str(&format!(" {listed} of them are listed."));
-        } else if self.rows.len() == MAX_ROWS {
-            title.push_str(&format!(" The newest {MAX_ROWS} of them are listed."));
+        let limit = self.query.max_matches.unwrap_or(MAX_ROWS);
+        if self.lines > 0 && self.listed == limit && self.different > limit {
+            title.push_str(&format!(" {} of them are listed.", grouped(limit as u64)));
         }
         if let Some(note) = self.left_out.note("matching line", "matching lines") {
             title.push(' ');
@@ -316,44 +317,12 @@ fn each_match<'t>(
     Ok(())
 }
 
-/// `9f3c2a1b [bash error] 12: …`, and where the line begins in it.
-pub fn row(
-    entry: &EntryText,
-    section: &Section,
-    number: usize,
-    times: usize,
-    line: &str,
-) -> (String, usize) {
-    let times = if times > 1 { format!(" (×{times})") } else { String::new() };
-    let mut text = format!("{} [{}] {number}{times}: ", entry.id, entry.tag(section));
-    let begin = text.len();
-    text.push_str(line);
-    (text, begin)
-}
-
 /// Whether a match begins and ends where words do.
 fn is_of_whole_words(line: &str, at: &Range<usize>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let begins = !joins(line[..at.start].chars().next_back());
     let ends = !joins(line[at.end..].chars().next());
     begins && ends
-}
-
-/// The part of a line around a match, as it is shown.
-pub fn around(line: &str, at: &Range<usize>, most: usize) -> String {
-    if line.len() <= most || line.chars().nth(most).is_none() {
-        return visible(line.trim_end()).into_owned();
-    }
-    // A match that is longer itself is shown from its beginning.
-    let matched = line[at.clone()].chars().count().min(most);
-    let lead = (most - matched) / 2;
-    let start =
-        line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
-    let rest = &line[start..];
-    let end = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
-    let before = if start > 0 { "…" } else { "" };
-    let after = if end < rest.len() { "…" } else { "" };
-    format!("{before}{}{after}", visible(&rest[..end]))
 }
 
 /// The matching lines with the lines around them, inside the entry's borders; `>` marks a match.
@@ -385,28 +354,4 @@ fn surroundings(entry: &EntryText, hits: &[Hit], query: &GrepQuery) -> String {
     }
     out.pop();
     out
-}
-
-/// How much stands where a search looks only when it is asked to.
-#[derive(Debug, Default)]
-pub struct LeftOut([usize; 3]);
-
-impl LeftOut {
-    pub fn add(&mut self, secondary: Secondary) {
-        self.0[secondary as usize] += 1;
-    }
-
-    pub fn note(&self, one: &str, many: &str) -> Option<String> {
-        let kinds = [
-            (Secondary::Summary, "in compaction summaries (in: [\"summary\"])"),
-            (Secondary::Reminder, "in reminders (in: [\"custom\"])"),
-            (Secondary::Recovery, "in earlier recovery calls (tool: NAME)"),
-        ];
-        let parts: Vec<String> = kinds
-            .iter()
-            .filter(|(kind, _)| self.0[*kind as usize] > 0)
-            .map(|(kind, place)| format!("{} {place}", counted(self.0[*kind as usize], one, many)))
-            .collect();
-        (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
-    }
 }

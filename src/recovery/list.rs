@@ -69,11 +69,15 @@ fn chosen(transcript: &Transcript, scope: &Scope) -> Result<Vec<EntryNo>> {
 fn row(entry: &EntryText) -> String {
     let (thinking, rest): (Vec<_>, Vec<_>) =
         entry.sections.iter().partition(|section| section.kind == SectionKind::Thinking);
-    let preview = rest.into_iter().chain(thinking).flat_map(|section| section.text.lines());
-    let preview = preview.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let first = rest.into_iter().chain(thinking).find_map(|section| {
+        let line = section.text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        let call = section.kind == SectionKind::ToolCall;
+        let call = if call { format!("{}: ", entry.tag(section)) } else { String::new() };
+        // The escapes of what is invisible take room too.
+        Some(clip(&visible(&clip(&format!("{call}{line}"), PREVIEW)), PREVIEW))
+    });
+    let preview = first.unwrap_or_default();
     let space = if preview.is_empty() { "" } else { "  " };
-    // The escapes of what is invisible take room too.
-    let preview = clip(&visible(&clip(preview, PREVIEW)), PREVIEW);
     let time: String = entry.timestamp.chars().take(TIME).collect();
     format!("{}  {time}  {}{space}{preview}", entry.id, clip(&entry.what, WHAT))
 }

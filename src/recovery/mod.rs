@@ -2,6 +2,7 @@
 //! shown. Nothing is written to disk; each call reads the session anew.
 
 mod arguments;
+mod fit;
 mod grep;
 mod list;
 mod literal;
@@ -10,9 +11,11 @@ mod page;
 mod pattern;
 mod rank;
 mod readable;
+mod row;
 mod show;
 mod sieve;
 mod telling;
+mod terms;
 pub mod transcript;
 mod words;
 

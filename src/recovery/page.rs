@@ -1,6 +1,9 @@
 //! Pages: the same blocks always fall on the same pages, cut at line borders and, where a line is
 //! longer than a page, at character borders; nothing lost and nothing twice.
 
+/// Characters of the note that something goes on, beside what it is.
+const CONTINUED: usize = 14;
+
 /// Collects one page of a sequence of blocks and counts them all.
 pub struct Pager {
     size: usize,
@@ -22,7 +25,9 @@ impl Pager {
     pub fn push(&mut self, block: &str, attribution: &str) {
         for (number, line) in block.split('\n').enumerate() {
             let len = line.chars().count() + 1;
-            if self.filled > 0 && self.filled + len > self.size {
+            // What would not fit an empty page either may as well begin here.
+            let fits_a_page = attribution.chars().count() + CONTINUED + len <= self.size;
+            if self.filled + len > self.size && self.filled > 0 && (fits_a_page || self.is_full()) {
                 self.turn();
                 if number > 0 && !attribution.is_empty() {
                     self.put(&format!("({attribution}, continued)\n"));
@@ -32,7 +37,12 @@ impl Pager {
         }
     }
 
-    /// A line that is longer than what is left of an empty page is cut.
+    /// No room for a piece of a line worth reading.
+    fn is_full(&self) -> bool {
+        self.size - self.filled.min(self.size) < self.size / 4
+    }
+
+    /// A line that is longer than what is left of the page is cut.
     fn put_line(&mut self, line: &str, attribution: &str) {
         let mut rest = line;
         loop {

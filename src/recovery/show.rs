@@ -30,7 +30,7 @@ pub fn answer(transcript: &Transcript, query: &ShowQuery, caller: Caller) -> Res
         ),
     };
     if nothing {
-        return Ok(Answer::nothing(note));
+        return Ok(Answer { missing: missing.len(), ..Answer::nothing(note) });
     }
     let (text, pages) = pager.finish();
     let answer = super::page_of(transcript, note, text, query.paging.page, pages, caller);

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use once_cell::sync::Lazy;
+
 use crate::text::is_wide;
 
 /// Words of a line that count: its rarest.
@@ -10,6 +12,27 @@ const COUNTED: usize = 4;
 /// A shorter word says little; a longer run of letters is a key or a picture.
 const SHORTEST: usize = 3;
 const LONGEST: usize = 24;
+
+/// Words that are looked for more than others, and what a line counts more for one of them.
+const TROUBLE: [&str; 16] = [
+    "error",
+    "errors",
+    "fail",
+    "failed",
+    "failure",
+    "fails",
+    "panicked",
+    "panic",
+    "fatal",
+    "exception",
+    "refused",
+    "denied",
+    "cannot",
+    "timeout",
+    "invalid",
+    "never",
+];
+const OF_TROUBLE: f64 = 0.3;
 
 /// The words of many lines, and how many lines have each.
 #[derive(Default)]
@@ -26,15 +49,18 @@ impl Telling {
         }
     }
 
-    /// How much a line tells among those that were added: from 0 to 1.
+    /// How much a line tells among those that were added: from 0 to a little over 1.
     pub fn of(&self, line: &str) -> f64 {
         let lines = (self.lines.max(2)) as f64;
-        let mut rarest: Vec<f64> = words(line)
+        let words = words(line);
+        let of_trouble = words.iter().any(|word| TROUBLE_WORDS.contains(word));
+        let mut rarest: Vec<f64> = words
             .iter()
             .map(|word| (lines / f64::from(self.lines_with.get(word).copied().unwrap_or(1))).ln())
             .collect();
         rarest.sort_by(|a, b| b.total_cmp(a));
-        rarest.iter().take(COUNTED).sum::<f64>() / COUNTED as f64 / lines.ln()
+        let rare = rarest.iter().take(COUNTED).sum::<f64>() / COUNTED as f64 / lines.ln();
+        if of_trouble { rare + OF_TROUBLE } else { rare }
     }
 }
 
@@ -73,6 +99,9 @@ fn words(line: &str) -> Vec<u64> {
     all
 }
 
+static TROUBLE_WORDS: Lazy<Vec<u64>> =
+    Lazy::new(|| TROUBLE.iter().map(|word| hash(word.chars())).collect());
+
 /// FNV-1a over the characters in lower case: nothing hostile can be gained from a collision here.
 fn hash(word: impl IntoIterator<Item = char>) -> u64 {
     let lower = word.into_iter().flat_map(char::to_lowercase);
@@ -96,5 +125,7 @@ mod tests {
         assert!(telling.of(&lines[201]) > usual + 0.3);
         assert!(telling.of("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAf") <= usual, "a picture");
         assert!((0.0..=1.0).contains(&usual));
+        let failed = telling.of("test parser::case_7 took 7 ms ... failed");
+        assert!(failed > usual);
     }
 }

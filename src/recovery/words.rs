@@ -14,6 +14,8 @@ const STOP_WORDS: [&str; 44] = [
     "with", "you", "include", "observed",
 ];
 
+/// Bytes of a part of an identifier that is a term of its own.
+const SHORTEST_PART: usize = 3;
 /// Of so few words each says where the line is.
 const FEW: usize = 3;
 
@@ -21,8 +23,10 @@ const FEW: usize = 3;
 /// those that say nothing. One letter or digit alone is no term.
 pub fn terms(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    words(text, |_, word| {
-        if word.len() > 1 && !all.contains(&word) {
+    words(text, |_, word, is_part| {
+        // Of a hash or a number in a name the digits alone are everywhere.
+        let shortest = if is_part { SHORTEST_PART } else { 2 };
+        if word.len() >= shortest && !all.contains(&word) {
             all.push(word);
         }
     });
@@ -37,15 +41,15 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The words of a text in lower case, with where they begin: runs of letters and digits,
+/// The words of a text in lower case, with where they begin and whether they are only a part of one: runs of letters and digits,
 /// identifiers also in their parts (`parseHttpHeader` → `parse`, `http`, `header`,
 /// `parsehttpheader`), each East Asian character by itself.
-pub fn words(text: &str, mut take: impl FnMut(usize, String)) {
+pub fn words(text: &str, mut take: impl FnMut(usize, String, bool)) {
     let mut run: Option<usize> = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         if is_wide(c) && c.is_alphanumeric() {
             identifier(text, run.take(), at, &mut take);
-            take(at, c.to_string());
+            take(at, c.to_string(), false);
         } else if c.is_alphanumeric() || c == '_' {
             run.get_or_insert(at);
         } else {
@@ -54,20 +58,25 @@ pub fn words(text: &str, mut take: impl FnMut(usize, String)) {
     }
 }
 
-fn identifier(text: &str, start: Option<usize>, end: usize, take: &mut impl FnMut(usize, String)) {
+fn identifier(
+    text: &str,
+    start: Option<usize>,
+    end: usize,
+    take: &mut impl FnMut(usize, String, bool),
+) {
     let Some(start) = start else { return };
     let run = &text[start..end];
     let parts = parts(run);
     if let [part] = parts.as_slice() {
-        take(start + part.start, run[part.clone()].to_lowercase());
+        take(start + part.start, run[part.clone()].to_lowercase(), false);
         return;
     }
     for part in parts {
-        take(start + part.start, run[part].to_lowercase());
+        take(start + part.start, run[part].to_lowercase(), true);
     }
     let whole = run.trim_matches('_');
     if !whole.is_empty() {
-        take(start, whole.to_lowercase());
+        take(start, whole.to_lowercase(), false);
     }
 }
 
@@ -102,7 +111,7 @@ mod tests {
 
     fn all(text: &str) -> Vec<String> {
         let mut all = Vec::new();
-        words(text, |_, word| all.push(word));
+        words(text, |_, word, _| all.push(word));
         all
     }
 
@@ -122,7 +131,7 @@ mod tests {
     fn words_come_with_their_places() {
         let text = "a 漢 fooBar";
         let mut places = Vec::new();
-        words(text, |at, word| places.push((at, word)));
+        words(text, |at, word, _| places.push((at, word)));
         let expected = [(0, "a"), (2, "漢"), (6, "foo"), (9, "bar"), (6, "foobar")];
         assert_eq!(places, expected.map(|(at, word)| (at, word.to_owned())));
     }
@@ -135,5 +144,6 @@ mod tests {
         );
         assert_eq!(terms("to be or"), ["to", "be", "or"]);
         assert_eq!(terms("E0425 x"), ["0425", "e0425"]);
+        assert_eq!(terms("orbit_48 1d8324ad00"), ["orbit", "orbit_48", "8324", "1d8324ad00"]);
     }
 }
