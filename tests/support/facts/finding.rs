@@ -13,13 +13,15 @@ use super::Fact;
 
 /// Characters of ripgrep's output that are looked at: as many as a page of ours has.
 const PAGE: usize = 12_000;
-/// A shorter word is no search.
-const WORD: usize = 3;
+/// Shorter words are articles and endings of files.
+const WORD: usize = 4;
 
 /// How many facts each way of asking found.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     pub facts: usize,
+    /// Facts that were asked for with one word.
+    pub with_one_word: usize,
     /// `word1.*word2`
     pub two_words: usize,
     /// The same, with ripgrep on the file.
@@ -34,13 +36,21 @@ pub struct Found {
     pub one_term: usize,
 }
 
-/// Asks for every fact in every way. Misses are printed when asked for.
-pub fn ask_for_all(file: &Path, facts: &[Fact], seed: u64, ripgrep: bool, tell: bool) -> Found {
+/// Asks for every fact with two words, for `every` so many of them with one. Misses are printed if
+/// `tell` says so.
+pub fn ask_for_all(
+    file: &Path,
+    facts: &[Fact],
+    seed: u64,
+    every: usize,
+    ripgrep: bool,
+    tell: bool,
+) -> Found {
     let session = Session::open(file, Reading::Recover).expect("a session");
     let branch = session.branch(&Leaf::Last).expect("a branch");
     let mut dice = Dice::new(seed);
     let mut found = Found { facts: facts.len(), ..Found::default() };
-    for fact in facts {
+    for (number, fact) in facts.iter().enumerate() {
         let words = words(&fact.line);
         let first = dice.below(words.len() as u64 - 1) as usize;
         let second = first + 1 + dice.below((words.len() - first - 1) as u64) as usize;
@@ -63,8 +73,11 @@ pub fn ask_for_all(file: &Path, facts: &[Fact], seed: u64, ripgrep: bool, tell: 
         };
         ask("pattern", &pattern, &mut found.two_words);
         ask("terms", &terms, &mut found.two_terms);
-        ask("pattern", &word, &mut found.one_word);
-        ask("terms", &word, &mut found.one_term);
+        if number % every == 0 {
+            found.with_one_word += 1;
+            ask("pattern", &word, &mut found.one_word);
+            ask("terms", &word, &mut found.one_term);
+        }
         if ripgrep {
             found.two_words_rg += usize::from(rg_shows(&["-i", &pattern], file, fact));
             found.one_word_rg += usize::from(rg_shows(&["-i", &word], file, fact));

@@ -77,9 +77,10 @@ impl<W: Write> Story<W> {
         let (total, mut left) = (planted.len() as u64, planted);
         while self.written < until || !left.is_empty() {
             self.turn()?;
-            let share = (self.written - begin) as f64 / (until.saturating_sub(begin)).max(1) as f64;
+            // As much of what is to be planted as of the round is written.
+            let share = (self.written - begin) as f64 / until.saturating_sub(begin).max(1) as f64;
             let due = ((total as f64 * share) as u64).min(total);
-            while !left.is_empty() && (total - left.len() as u64) <= due {
+            while !left.is_empty() && total - (left.len() as u64) < due {
                 let at = self.dice.below(left.len() as u64) as usize;
                 let (kind, line, is_fact) = left.swap_remove(at);
                 self.plant(kind, &line)?;
@@ -115,11 +116,11 @@ impl<W: Write> Story<W> {
 
     /// Puts a line at its place; the entry with it is the leaf then.
     fn plant(&mut self, kind: &Kind, line: &str) -> io::Result<()> {
-        let (before, after) = (self.dice.below(60), self.dice.below(60));
+        let (before, after) = (self.dice.below(24), self.dice.below(24));
         let thought = noise::prose(&mut self.dice);
         match kind.place {
             Place::User => {
-                let text = among(&mut self.dice, line, before / 20, after / 20);
+                let text = among(&mut self.dice, line, before / 8, after / 8);
                 self.user(&text)
             }
             Place::Assistant => {
@@ -144,7 +145,7 @@ impl<W: Write> Story<W> {
                 self.tool(&thought, "bash", command, &output)
             }
             Place::LongLine => {
-                let output = in_long_line(&mut self.dice, line, 20_000);
+                let output = in_long_line(&mut self.dice, line, 12_000);
                 self.tool(
                     &thought,
                     "bash",
@@ -153,12 +154,12 @@ impl<W: Write> Story<W> {
                 )
             }
             Place::Written => {
-                let content = among(&mut self.dice, line, before * 3, after * 3);
+                let content = among(&mut self.dice, line, before * 8, after * 8);
                 let path = noise::path(&mut self.dice);
                 self.argument("write", json!({ "path": path, "content": content }))
             }
             Place::Edited => {
-                let new = among(&mut self.dice, line, before / 15, after / 15);
+                let new = among(&mut self.dice, line, before / 6, after / 6);
                 let (path, old) = (noise::path(&mut self.dice), noise::line(&mut self.dice));
                 self.argument(
                     "edit",
@@ -166,7 +167,7 @@ impl<W: Write> Story<W> {
                 )
             }
             Place::Bash => {
-                let output = among(&mut self.dice, line, before / 4, after / 4);
+                let output = among(&mut self.dice, line, before / 2, after / 2);
                 let entry = self.author.message(json!({
                     "role": "bashExecution", "command": "df -h", "output": output, "exitCode": 0,
                     "cancelled": false, "truncated": false, "timestamp": self.author.clock,
