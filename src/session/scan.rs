@@ -1,7 +1,6 @@
 //! One pass over the lines of a session: where each entry lies and who its parent is. Bodies are
 //! not kept; a line longer than the window is passed over in pieces.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
@@ -327,9 +326,4 @@ fn too_long() -> Error {
 /// A content block also has a `type` and may have an `id`; an entry has a place in the tree.
 fn is_surely_an_entry(head: &Head) -> bool {
     !head.id.is_empty() && !matches!(head.parent, head::Parent::Absent)
-}
-
-/// The ids that entries of format v1 get: their position, as Pi's ids look.
-pub fn made_up_id(position: usize) -> Cow<'static, str> {
-    Cow::Owned(format!("{position:08x}"))
 }

@@ -15,13 +15,10 @@
 use std::borrow::Cow;
 
 use super::details::SpanMeta;
-use super::item::{Item, ItemKind};
-use super::render::{self, Emptied};
+use super::item::{Item, ItemKind, SpanRef};
+use super::tags::{self, Emptied};
 use crate::settings::{Limit, Measure};
 use crate::text::grouped;
-
-/// A span with its items, as it was stored or derived.
-pub type SpanRef<'a> = (&'a SpanMeta, &'a [Item]);
 
 /// A long user message keeps so many characters of its beginning.
 const STUB_CHARS: usize = 120;
@@ -123,16 +120,14 @@ impl Sizes {
 
     /// The tags of a whole span and the blank line before it.
     fn of_tags(&self, meta: &SpanMeta) -> u64 {
-        self.measure.of(&render::open_tag(meta, false))
-            + self.measure.of(&render::close_tag(meta))
-            + 1
+        self.measure.of(&tags::open_tag(meta, false)) + self.measure.of(&tags::close_tag(meta)) + 1
     }
 
     /// The same of a trimmed span, with its note.
     fn of_trimmed_tags(&self, span: SpanRef) -> u64 {
-        self.measure.of(&render::open_tag(span.0, true))
-            + self.measure.of(&render::trimmed_note(span))
-            + self.measure.of(&render::close_tag(span.0))
+        self.measure.of(&tags::open_tag(span.0, true))
+            + self.measure.of(&tags::trimmed_note(span))
+            + self.measure.of(&tags::close_tag(span.0))
             + 1
     }
 

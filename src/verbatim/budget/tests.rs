@@ -84,7 +84,7 @@ fn with_room_to_spare_later_compactions_leave_the_text_alone() {
         let texts: Vec<String> = (20..=40)
             .map(|count| {
                 let pieces = trim(&refs[..count], 0, chars(4000), trim_to);
-                render::conversation(&refs[..count], &pieces)
+                crate::verbatim::render::conversation(&refs[..count], &pieces)
             })
             .collect();
         texts.windows(2).filter(|pair| !pair[1].starts_with(&pair[0])).count()
