@@ -6,6 +6,7 @@
 //! never costs a whole line.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -109,6 +110,16 @@ impl<'a> Fields<'a> {
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
+    }
+
+    /// Each key once, at its first place, with the value that counts.
+    pub fn last_of_each(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        let mut last: HashMap<&str, &'a RawValue> = self.iter().collect();
+        self.iter().filter_map(move |(key, _)| last.remove(key).map(|value| (key, value)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn parsed<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {

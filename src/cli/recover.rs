@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{GrepArgs, ListArgs, RecoverArgs, ShowArgs, input, output};
 use crate::error::{Error, Result};
-use crate::recovery::{self, GREP, LIST, SHOW};
+use crate::recovery::{self, Caller, GREP, LIST, SHOW};
 use crate::session::{Leaf, Reading};
 use crate::text::counted;
 
@@ -51,7 +51,7 @@ fn run(args: &RecoverArgs, tool: &str, mut arguments: Map<String, Value>) -> Res
     }
     let answer = input::with_session(&args.session, Reading::Recover, |session| {
         let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
-        recovery::answer(&branch, tool, &arguments)
+        recovery::answer(&branch, tool, &arguments, Caller::Shell)
     })?;
     let answer = answer.map_err(|bad| Error::Usage(bad.0.trim_end_matches('.').to_owned()))?;
     if args.json {

@@ -12,7 +12,7 @@ use crate::manifest;
 use crate::protocol::envelope::{Completion, ToolCall};
 use crate::protocol::reply::{Complete, Reply};
 use crate::recovery::lookup::{self, Completed, Lookup, Outcome, State, Step};
-use crate::recovery::{self, LOOKUP, TOOLS};
+use crate::recovery::{self, Caller, LOOKUP, TOOLS};
 use crate::session::{Branch, Reading, Session};
 use crate::settings::Settings;
 
@@ -64,7 +64,8 @@ fn search(
     if payload.name == LOOKUP {
         return look_up(call, payload, settings, live, source);
     }
-    Ok(match recovery::answer(source, &payload.name, &payload.params)? {
+    let caller = Caller::Model(&payload.name);
+    Ok(match recovery::answer(source, &payload.name, &payload.params, caller)? {
         Err(bad) => result(&bad.0, json!({}), true, None),
         Ok(answer) => {
             let is_error = !answer.found && payload.name == recovery::SHOW;
@@ -94,7 +95,17 @@ fn look_up(
             None,
         ));
     }
-    let lookup = Lookup { source, turns: settings.lookup_turns, now_ms: call.now_ms() };
+    let lookup = Lookup {
+        source,
+        turns: settings.lookup_turns,
+        // Of another model than the session's the host says nothing.
+        context_window: match settings.lookup_model {
+            Some(_) => None,
+            None => call.envelope.model.as_ref().and_then(|model| model.context_window),
+        }
+        .map(|tokens| tokens as u64),
+        now_ms: call.now_ms(),
+    };
     let step = match call.envelope.state {
         None => {
             let has_model = call.envelope.model.is_some() || settings.lookup_model.is_some();

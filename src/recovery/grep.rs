@@ -1,281 +1,394 @@
-//! `context_grep` with a pattern: every line of the history that matches, newest first. Few
-//! matches come with their surroundings, many as one line each.
+//! `context_grep` with a pattern: every line of the history that matches. Few matches come with
+//! their surroundings, more as one line each, newest entry first; where those do not fit one page,
+//! the lines that tell most come on the first.
 
-use regex::{Regex, RegexBuilder};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
 
 use super::arguments::GrepQuery;
 use super::page::Pager;
-use super::transcript::{Belongs, EntryText, Line, Secondary, Transcript};
-use super::{Answer, GREP, SEARCH_PAGE};
+use super::pattern::{Pattern, Patience, Spent};
+use super::telling::Telling;
+use super::transcript::{Belongs, EntryText, Secondary, Section, Transcript, without_return};
+use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
-use crate::text::counted;
+use crate::text::{counted, visible};
 
 /// Context around a match where none was asked for.
 const BEFORE: usize = 2;
 const AFTER: usize = 6;
-/// Characters of a matching line in the short form, around the match.
-const LINE_CHARS: usize = 300;
-/// Bytes that a compiled pattern may take.
-const PATTERN_BYTES: usize = 1 << 20;
-/// A search that takes longer ends with what it has, newest first, and says so.
-const PATIENCE: Duration = Duration::from_millis(800);
-/// Matches that are kept; all are counted.
-const MAX_HITS: usize = 20_000;
+/// Characters of a line in the short form, and with its surroundings.
+const SHORT_LINE: usize = 240;
+const LONG_LINE: usize = 600;
+/// Lines that can be listed; of more, the newest.
+const MAX_ROWS: usize = 40_000;
 
-/// A pattern, and what to say about how it was taken.
-pub struct Pattern {
-    regex: Regex,
-    note: Option<String>,
-}
-
-impl Pattern {
-    /// Patterns that the engine cannot take (look-around, back-references, too large) are searched
-    /// as the text they are.
-    pub fn new(pattern: &str, case_sensitive: bool) -> Option<Pattern> {
-        let build = |pattern: &str| {
-            RegexBuilder::new(pattern)
-                .case_insensitive(!case_sensitive)
-                .size_limit(PATTERN_BYTES)
-                .dfa_size_limit(2 * PATTERN_BYTES)
-                .build()
-        };
-        match build(pattern) {
-            Ok(regex) => Some(Pattern { regex, note: None }),
-            Err(error) => {
-                let why = match error {
-                    regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-                    error => error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
-                };
-                let note = format!(
-                    "The pattern was searched as literal text, not as a regular expression ({why})."
-                );
-                Some(Pattern { regex: build(&regex::escape(pattern)).ok()?, note: Some(note) })
-            }
-        }
-    }
-}
-
-struct Hit {
-    /// Number in `Found::entries`.
-    entry: usize,
-    number: usize,
-    section: String,
-    line: String,
-    /// How often the same line stands in the same entry.
-    times: usize,
-}
-
-#[derive(Default)]
-struct Found {
-    entries: Vec<Head>,
-    hits: Vec<Hit>,
-    lines: usize,
-    left_out: [usize; 3],
-    /// Entries looked at before patience ran out, if it did.
-    cut_short_after: Option<usize>,
-    /// The surroundings of each entry's matches while they fit one page.
-    surroundings: Option<Vec<String>>,
-    surroundings_len: usize,
-}
-
-struct Head {
-    id: String,
-    header: String,
-    what: String,
-}
-
-pub fn answer(transcript: &Transcript, query: &GrepQuery, pattern: &str) -> Result<Answer> {
+pub fn answer(
+    transcript: &Transcript,
+    query: &GrepQuery,
+    pattern: &str,
+    caller: Caller,
+) -> Result<Answer> {
     let Some(compiled) = Pattern::new(pattern, query.case_sensitive) else {
         return Ok(Answer::nothing(
             "The pattern is too large to search for; use a part of it.".to_owned(),
         ));
     };
-    let found = search(transcript, query, &compiled.regex)?;
-    let title = title(&found, &compiled, pattern);
-    if found.hits.is_empty() {
-        return Ok(Answer::nothing(title));
+    let mut search = Search::new(query, &compiled);
+    search.run(transcript)?;
+    if search.lines == 0 {
+        return Ok(Answer::nothing(search.title(pattern, "")));
     }
-    let asked_for_context = query.before.is_some() || query.after.is_some();
-    let mut pager = Pager::new(SEARCH_PAGE, query.paging.page);
-    let limit = query.max_matches.unwrap_or(usize::MAX);
-    match &found.surroundings {
-        Some(blocks) if asked_for_context || found.surroundings_len <= SEARCH_PAGE => {
-            for (head, block) in found.entries.iter().zip(blocks).take(limit) {
-                pager.push(
-                    &format!("{}\n{block}", head.header),
-                    &format!("({}, continued)\n", head.header),
-                );
-            }
-        }
-        _ => {
-            for hit in found.hits.iter().take(limit) {
-                let head = &found.entries[hit.entry];
-                pager.push(&short_form(head, hit), "");
-            }
-        }
+    let page = query.paging.page;
+    if let Some(pager) = search.surroundings.take() {
+        let title = search.title(pattern, "newest first");
+        let (text, pages) = pager.finish();
+        return Ok(super::page_of(transcript, title, text, page, pages, caller));
     }
-    let (text, pages) = pager.finish();
-    Ok(super::page_of(transcript, title, text, query.paging.page, pages, GREP))
+    let rows = std::mem::take(&mut search.rows);
+    let (order, rows) = arranged(rows, query.max_matches);
+    let title = search.title(pattern, order);
+    let (text, pages) = page_of_rows(&rows, page);
+    Ok(super::page_of(transcript, title, text, page, pages, caller))
 }
 
-fn short_form(head: &Head, hit: &Hit) -> String {
-    let times = if hit.times > 1 { format!(" (×{})", hit.times) } else { String::new() };
-    format!("{} {}{}, line {}{times}: {}", head.id, head.what, hit.section, hit.number, hit.line)
+/// A matching line in its short form.
+struct Row {
+    text: String,
+    /// Where the line itself begins in it.
+    line: usize,
+    /// Its place among all, newest first.
+    order: usize,
+    /// The match begins and ends where words do.
+    whole: bool,
 }
 
-fn search(transcript: &Transcript, query: &GrepQuery, regex: &Regex) -> Result<Found> {
-    let start = Instant::now();
-    let mut found = Found { surroundings: Some(Vec::new()), ..Found::default() };
-    let explicit = query.before.is_some() || query.after.is_some();
-    for (looked_at, entry) in transcript.entries().rev().enumerate() {
-        if start.elapsed() > PATIENCE {
-            found.cut_short_after = Some(looked_at);
-            break;
+/// The rows as they are shown, and how to say it.
+fn arranged(mut rows: Vec<Row>, most: Option<usize>) -> (&'static str, Vec<Row>) {
+    let most = most.unwrap_or(usize::MAX);
+    let all: usize = rows.iter().map(|row| row.text.chars().count() + 1).sum();
+    if all <= SEARCH_PAGE && rows.len() <= most {
+        return ("newest first", rows);
+    }
+    let mut telling = Telling::default();
+    rows.iter().for_each(|row| telling.add(&row.text[row.line..]));
+    let mut ranked: Vec<(f64, Row)> = Vec::with_capacity(rows.len());
+    let mut copies: HashMap<String, u32> = HashMap::new();
+    for row in rows.drain(..) {
+        // One of several equal lines stands for all of them.
+        let line = &row.text[row.line..];
+        let copy = copies.entry(line.to_owned()).or_default();
+        // Who searches `for` hardly means `before`.
+        let part = if row.whole { 0.0 } else { 0.5 };
+        let tells = telling.of(line) - part - f64::from(*copy);
+        *copy += 1;
+        ranked.push((tells, row));
+    }
+    // Stable: of equal ones the newer first.
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let rows = ranked.into_iter().map(|(_, row)| row).take(most).collect();
+    ("the most unusual lines first, newest first on a page", rows)
+}
+
+/// The rows of one page, newest first, and the number of pages.
+fn page_of_rows(rows: &[Row], wanted: usize) -> (String, usize) {
+    let (mut page, mut filled) = (1, 0);
+    let mut shown: Vec<&Row> = Vec::new();
+    for row in rows {
+        let len = row.text.chars().count() + 1;
+        if filled > 0 && filled + len > SEARCH_PAGE {
+            page += 1;
+            filled = 0;
         }
-        let entry = entry?;
-        let before = found.hits.len();
-        let matching = matches_in(&entry, query, regex, &mut found);
-        if found.hits.len() > before {
-            found.entries.push(Head {
-                id: entry.id.clone(),
-                header: entry.header(),
-                what: entry.what.clone(),
-            });
-            if explicit || found.surroundings_len <= SEARCH_PAGE {
-                let block = surroundings(&entry, &matching, query);
-                found.surroundings_len +=
-                    block.chars().count() + entry.header().chars().count() + 2;
-                if let Some(blocks) = &mut found.surroundings {
-                    blocks.push(block);
+        filled += len;
+        if page == wanted {
+            shown.push(row);
+        }
+    }
+    shown.sort_by_key(|row| row.order);
+    let text = shown.into_iter().map(|row| row.text.as_str()).collect::<Vec<_>>().join("\n");
+    (text, page)
+}
+
+struct Search<'q> {
+    query: &'q GrepQuery,
+    pattern: &'q Pattern,
+    /// Matching lines, those that are not listed included.
+    lines: usize,
+    entries: usize,
+    left_out: LeftOut,
+    /// The entry at which patience ran out, if it did, counted from the newest.
+    cut_short_after: Option<usize>,
+    rows: Vec<Row>,
+    /// Matching lines that are among the surroundings.
+    listed: usize,
+    /// `None` where they are of no use: more than a page that nobody asked for.
+    surroundings: Option<Pager>,
+}
+
+/// One matching line of an entry.
+struct Hit<'e> {
+    number: usize,
+    section: &'e Section,
+    line: &'e str,
+    at: Range<usize>,
+    /// How often the same line stands in the entry.
+    times: usize,
+}
+
+impl<'q> Search<'q> {
+    fn new(query: &'q GrepQuery, pattern: &'q Pattern) -> Search<'q> {
+        Search {
+            query,
+            pattern,
+            lines: 0,
+            entries: 0,
+            left_out: LeftOut::default(),
+            cut_short_after: None,
+            rows: Vec::new(),
+            listed: 0,
+            surroundings: Some(Pager::new(SEARCH_PAGE, query.paging.page)),
+        }
+    }
+
+    fn run(&mut self, transcript: &Transcript) -> Result<()> {
+        let mut patience = self.pattern.patience();
+        let mut looked_at = 0;
+        let (scope, pattern) = (&self.query.scope, self.pattern);
+        transcript.lines_of(
+            |kind, role| scope.may_hold(kind, role),
+            |candidate| {
+                let can_match = pattern
+                    .sieve
+                    .as_ref()
+                    .is_none_or(|sieve| sieve.lets_through(candidate.line, candidate.role));
+                let in_time = match patience.looked_at(candidate.line.len() / 8) {
+                    Ok(()) if can_match => self.look_at(&candidate.read()?, &mut patience),
+                    in_time => in_time,
+                };
+                if in_time == Err(Spent) {
+                    self.cut_short_after = Some(looked_at);
+                    return Ok(ControlFlow::Break(()));
                 }
-            } else {
-                found.surroundings = None;
+                looked_at += 1;
+                Ok(ControlFlow::Continue(()))
+            },
+        )
+    }
+
+    fn look_at(
+        &mut self,
+        entry: &EntryText,
+        patience: &mut Patience,
+    ) -> std::result::Result<(), Spent> {
+        let mut hits: Vec<Hit> = Vec::new();
+        // The first hit of each line of text.
+        let mut same: HashMap<&str, usize> = HashMap::new();
+        for (first, section) in entry.numbered() {
+            let belongs = self.query.scope.of(section);
+            if belongs == Belongs::No {
+                continue;
+            }
+            each_match(self.pattern, &section.text, patience, |breaks, line, at| {
+                if let Belongs::LeftOut(secondary) = belongs {
+                    self.left_out.add(secondary);
+                    return;
+                }
+                self.lines += 1;
+                let hit = Hit { number: first + breaks, section, line, at, times: 1 };
+                match same.get(line) {
+                    Some(at) => hits[*at].times += 1,
+                    None => {
+                        same.insert(line, hits.len());
+                        hits.push(hit);
+                    }
+                }
+            })?;
+        }
+        if !hits.is_empty() {
+            self.entries += 1;
+            self.list(entry, &hits);
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, entry: &EntryText, hits: &[Hit]) {
+        let explicit = self.query.before.is_some() || self.query.after.is_some();
+        if !explicit {
+            let room = MAX_ROWS.saturating_sub(self.rows.len());
+            for hit in hits.iter().take(room) {
+                let shown = around(hit.line, &hit.at, SHORT_LINE);
+                let (text, line) = row(entry, hit.section, hit.number, hit.times, &shown);
+                let whole = is_of_whole_words(hit.line, &hit.at);
+                self.rows.push(Row { text, line, order: self.rows.len(), whole });
+            }
+        }
+        let room = self.query.max_matches.unwrap_or(usize::MAX) - self.listed;
+        if let Some(pager) = &mut self.surroundings {
+            let header = entry.header();
+            let shown = &hits[..hits.len().min(room)];
+            if !shown.is_empty() {
+                self.listed += shown.len();
+                pager.push(&format!("{header}\n{}", surroundings(entry, shown, self.query)), &header);
+            }
+            if !explicit && (pager.pages() > 1 || shown.len() < hits.len()) {
+                self.surroundings = None;
             }
         }
     }
-    Ok(found)
+
+    fn title(&self, pattern: &str, order: &str) -> String {
+        let mut title = match self.lines {
+            0 => format!("No matches for {pattern:?}."),
+            lines => format!(
+                "{} of {pattern:?} in {}, {order}.",
+                counted(lines, "matching line", "matching lines"),
+                counted(self.entries, "entry", "entries")
+            ),
+        };
+        let listed = self.query.max_matches.unwrap_or(MAX_ROWS);
+        if self.lines > 0 && self.rows.len().max(self.listed) > listed {
+            title.push_str(&format!(" {listed} of them are listed."));
+        } else if self.rows.len() == MAX_ROWS {
+            title.push_str(&format!(" The newest {MAX_ROWS} of them are listed."));
+        }
+        if let Some(note) = self.left_out.note("matching line", "matching lines") {
+            title.push(' ');
+            title.push_str(&note);
+        }
+        if let Some(entries) = self.cut_short_after {
+            title.push_str(&format!(
+                " The search took too long and ended after the newest {}; narrow it with in or tool, or use a simpler pattern.",
+                counted(entries, "entry", "entries")
+            ));
+        }
+        if let Some(note) = &self.pattern.note {
+            title.push(' ');
+            title.push_str(note);
+        }
+        title
+    }
 }
 
-/// The numbers of the matching lines; notes them in `found`.
-fn matches_in(
+/// Hands over each line of a text that matches: the line breaks before it, and where the match is.
+fn each_match<'t>(
+    pattern: &Pattern,
+    text: &'t str,
+    patience: &mut Patience,
+    mut take: impl FnMut(usize, &'t str, Range<usize>),
+) -> std::result::Result<(), Spent> {
+    let mut places = pattern.sieve.as_ref().map(|sieve| sieve.places(text));
+    let (mut start, mut breaks) = (0, 0);
+    while start <= text.len() {
+        if let Some(places) = &mut places {
+            // Straight to the line of the next place.
+            let Some(place) = places.from(start) else { return Ok(()) };
+            let skipped = &text.as_bytes()[start..place];
+            breaks += memchr::memchr_iter(b'\n', skipped).count();
+            start += memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
+        }
+        let rest = &text.as_bytes()[start..];
+        let end = memchr::memchr(b'\n', rest).map_or(text.len(), |at| start + at);
+        let line = without_return(&text[start..end]);
+        if let Some(at) = pattern.find(line, patience)? {
+            take(breaks, line, at);
+        }
+        start = end + 1;
+        breaks += 1;
+    }
+    Ok(())
+}
+
+/// `9f3c2a1b [bash error] 12: …`, and where the line begins in it.
+pub fn row(
     entry: &EntryText,
-    query: &GrepQuery,
-    regex: &Regex,
-    found: &mut Found,
-) -> Vec<usize> {
-    let mut matching = Vec::new();
-    let first_hit = found.hits.len();
-    for Line { number, section, text } in entry.lines() {
-        let Some(section) = section else { continue };
-        let belongs = query.scope.of(section);
-        if belongs == Belongs::No {
-            continue;
-        }
-        let Some(at) = regex.find(text) else { continue };
-        if let Belongs::LeftOut(secondary) = belongs {
-            found.left_out[secondary as usize] += 1;
-            continue;
-        }
-        found.lines += 1;
-        matching.push(number);
-        let line = around(text, at.start());
-        let full = found.hits.len() >= MAX_HITS;
-        let same = found.hits[first_hit..].iter_mut().rev().take(64).find(|hit| hit.line == line);
-        match same {
-            Some(hit) => hit.times += 1,
-            None if full => {}
-            None => {
-                let (entry, section) = (found.entries.len(), entry.section_name(section));
-                found.hits.push(Hit { entry, number, section, line, times: 1 });
-            }
-        }
-    }
-    matching
+    section: &Section,
+    number: usize,
+    times: usize,
+    line: &str,
+) -> (String, usize) {
+    let times = if times > 1 { format!(" (×{times})") } else { String::new() };
+    let mut text = format!("{} [{}] {number}{times}: ", entry.id, entry.tag(section));
+    let begin = text.len();
+    text.push_str(line);
+    (text, begin)
 }
 
-/// A long line around the match.
-pub fn around(line: &str, at: usize) -> String {
-    if line.chars().count() <= LINE_CHARS {
-        return line.trim_end().to_owned();
+/// Whether a match begins and ends where words do.
+fn is_of_whole_words(line: &str, at: &Range<usize>) -> bool {
+    let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let begins = !joins(line[..at.start].chars().next_back());
+    let ends = !joins(line[at.end..].chars().next());
+    begins && ends
+}
+
+/// The part of a line around a match, as it is shown.
+pub fn around(line: &str, at: &Range<usize>, most: usize) -> String {
+    if line.len() <= most || line.chars().nth(most).is_none() {
+        return visible(line.trim_end()).into_owned();
     }
-    let start = line[..at].char_indices().rev().nth(LINE_CHARS / 3).map_or(0, |(at, _)| at);
+    // A match that is longer itself is shown from its beginning.
+    let matched = line[at.clone()].chars().count().min(most);
+    let lead = (most - matched) / 2;
+    let start = line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
     let rest = &line[start..];
-    let end = rest.char_indices().nth(LINE_CHARS).map_or(rest.len(), |(at, _)| at);
-    let (before, after) =
-        (if start > 0 { "…" } else { "" }, if end < rest.len() { "…" } else { "" });
-    format!("{before}{}{after}", &rest[..end])
+    let end = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
+    let before = if start > 0 { "…" } else { "" };
+    let after = if end < rest.len() { "…" } else { "" };
+    format!("{before}{}{after}", visible(&rest[..end]))
 }
 
 /// The matching lines with the lines around them, inside the entry's borders; `>` marks a match.
-fn surroundings(entry: &EntryText, matching: &[usize], query: &GrepQuery) -> String {
+fn surroundings(entry: &EntryText, hits: &[Hit], query: &GrepQuery) -> String {
     let (before, after) = (query.before.unwrap_or(BEFORE), query.after.unwrap_or(AFTER));
     let mut out = String::new();
-    let mut next = matching.iter().copied().peekable();
+    let mut next = hits.iter().peekable();
     let mut shown_to = 0;
     for line in entry.lines() {
-        while next.peek().is_some_and(|hit| *hit + after < line.number) {
+        while next.peek().is_some_and(|hit| hit.number + after < line.number) {
             next.next();
         }
-        let Some(hit) = next.peek().copied() else { break };
-        if line.number + before < hit {
+        let Some(hit) = next.peek() else { break };
+        if line.number + before < hit.number {
             continue;
         }
         if shown_to + 1 < line.number && shown_to > 0 {
             out.push_str("  …\n");
         }
         shown_to = line.number;
-        let is_hit = matching.binary_search(&line.number).is_ok();
-        out.push_str(&format!(
-            "{} {:>4}  {}\n",
-            if is_hit { '>' } else { ' ' },
-            line.number,
-            line.text
-        ));
+        let is_hit = hits.binary_search_by_key(&line.number, |hit| hit.number);
+        let (mark, at, times) = match is_hit {
+            Ok(n) => ('>', hits[n].at.clone(), hits[n].times),
+            Err(_) => (' ', 0..0, 1),
+        };
+        let times = if times > 1 { format!("(×{times}) ") } else { String::new() };
+        let text = around(line.text, &at, LONG_LINE);
+        out.push_str(&format!("{mark} {:>4}  {times}{text}\n", line.number));
     }
+    out.pop();
     out
 }
 
-fn title(found: &Found, pattern: &Pattern, text: &str) -> String {
-    let mut title = match found.lines {
-        0 => format!("No matches for {text:?}."),
-        lines => format!(
-            "{} of {text:?} in {}, newest first.",
-            counted(lines, "matching line", "matching lines"),
-            counted(found.entries.len(), "entry", "entries")
-        ),
-    };
-    if found.lines > MAX_HITS {
-        title.push_str(&format!(" The newest {MAX_HITS} are listed."));
-    }
-    if let Some(note) = left_out_note(found.left_out) {
-        title.push(' ');
-        title.push_str(&note);
-    }
-    if let Some(entries) = found.cut_short_after {
-        title.push_str(&format!(
-            " The search was cut short after the newest {}; narrow it with in or tool, or use a simpler pattern.",
-            counted(entries, "entry", "entries")
-        ));
-    }
-    if let Some(note) = &pattern.note {
-        title.push(' ');
-        title.push_str(note);
-    }
-    title
-}
+/// How much stands where a search looks only when it is asked to.
+#[derive(Debug, Default)]
+pub struct LeftOut([usize; 3]);
 
-/// How many lines stand where a search looks only when asked to.
-pub fn left_out_note(left_out: [usize; 3]) -> Option<String> {
-    let kinds = [
-        (Secondary::Summary, "in compaction summaries (in: [\"summary\"])"),
-        (Secondary::Reminder, "in reminders (in: [\"custom\"])"),
-        (Secondary::Recovery, "in earlier recovery calls (tool: NAME)"),
-    ];
-    let parts: Vec<String> = kinds
-        .iter()
-        .filter(|(kind, _)| left_out[*kind as usize] > 0)
-        .map(|(kind, place)| format!("{} {place}", left_out[*kind as usize]))
-        .collect();
-    (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
+impl LeftOut {
+    pub fn add(&mut self, secondary: Secondary) {
+        self.0[secondary as usize] += 1;
+    }
+
+    pub fn note(&self, one: &str, many: &str) -> Option<String> {
+        let kinds = [
+            (Secondary::Summary, "in compaction summaries (in: [\"summary\"])"),
+            (Secondary::Reminder, "in reminders (in: [\"custom\"])"),
+            (Secondary::Recovery, "in earlier recovery calls (tool: NAME)"),
+        ];
+        let parts: Vec<String> = kinds
+            .iter()
+            .filter(|(kind, _)| self.0[*kind as usize] > 0)
+            .map(|(kind, place)| format!("{} {place}", counted(self.0[*kind as usize], one, many)))
+            .collect();
+        (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
+    }
 }

@@ -1,33 +1,69 @@
-//! `context_list_entries`: one row an entry, oldest first.
+//! `context_list_entries`: one row an entry, oldest first. A page has a fixed number of rows, so
+//! that only the entries on it are read.
+
+use std::ops::ControlFlow;
 
 use super::arguments::ListQuery;
-use super::page::Pager;
 use super::transcript::{Belongs, EntryText, Scope, SectionKind, Transcript};
-use super::{Answer, LIST, SEARCH_PAGE};
+use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
-use crate::text::{clip, counted};
+use crate::session::{EntryNo, Role};
+use crate::text::{clip, counted, visible};
 
-/// Characters of an entry's text that its row shows.
-const PREVIEW: usize = 90;
+/// Characters of an entry's text that its row shows, and of what the entry is.
+const PREVIEW: usize = 80;
+const WHAT: usize = 40;
+/// `2026-11-30T16:50:27`
+const TIME: usize = 19;
+/// Those of a row beside the id: the columns, what lies between them, two ellipses, the line break.
+const REST: usize = TIME + WHAT + PREVIEW + 9;
 
-pub fn answer(transcript: &Transcript, query: &ListQuery) -> Result<Answer> {
-    let mut pager = Pager::new(SEARCH_PAGE, query.paging.page);
-    let mut rows = 0;
-    let everything = query.scope == Scope::default();
-    for entry in transcript.entries() {
-        let entry = entry?;
-        let asked = |section| query.scope.of(section) != Belongs::No;
-        if everything || entry.sections.iter().any(asked) {
-            rows += 1;
-            pager.push(&row(&entry), "");
-        }
-    }
-    let (text, pages) = pager.finish();
+pub fn answer(transcript: &Transcript, query: &ListQuery, caller: Caller) -> Result<Answer> {
+    let chosen = match query.scope == Scope::default() {
+        true => None,
+        false => Some(chosen(transcript, &query.scope)?),
+    };
+    let rows = chosen.as_ref().map_or(transcript.len(), Vec::len);
     if rows == 0 {
         return Ok(Answer::nothing("No entries.".to_owned()));
     }
+    let per_page = (SEARCH_PAGE / (REST + transcript.longest_id())).max(1);
+    let page = query.paging.page;
+    let first = (page - 1).saturating_mul(per_page).min(rows);
+    let mut text = String::new();
+    for row in first..rows.min(first.saturating_add(per_page)) {
+        let entry = match &chosen {
+            Some(chosen) => chosen.get(row).copied(),
+            None => transcript.at(row).map(|(entry, ..)| entry),
+        };
+        if let Some(entry) = entry {
+            text.push_str(&self::row(&transcript.read(entry)?));
+            text.push('\n');
+        }
+    }
     let title = format!("{}, oldest first:", counted(rows, "entry", "entries"));
-    Ok(super::page_of(transcript, title, text, query.paging.page, pages, LIST))
+    Ok(super::page_of(transcript, title, text, page, rows.div_ceil(per_page), caller))
+}
+
+/// The entries that have a section of this scope, oldest first.
+fn chosen(transcript: &Transcript, scope: &Scope) -> Result<Vec<EntryNo>> {
+    let mut chosen = Vec::new();
+    transcript.lines_of(
+        |kind, role| scope.may_hold(kind, role),
+        |candidate| {
+            // Whatever is of the right role has only one kind of text, those of a model aside.
+            let sure = scope.tool.is_none() && candidate.role != Role::Assistant;
+            let has = |entry: &EntryText| {
+                entry.sections.iter().any(|section| scope.of(section) != Belongs::No)
+            };
+            if sure || (scope.may_name(candidate.line) && has(&candidate.read()?)) {
+                chosen.push(candidate.entry);
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    chosen.reverse();
+    Ok(chosen)
 }
 
 fn row(entry: &EntryText) -> String {
@@ -36,5 +72,8 @@ fn row(entry: &EntryText) -> String {
     let preview = rest.into_iter().chain(thinking).flat_map(|section| section.text.lines());
     let preview = preview.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let space = if preview.is_empty() { "" } else { "  " };
-    format!("{}  {}  {}{space}{}", entry.id, entry.timestamp, entry.what, clip(preview, PREVIEW))
+    // The escapes of what is invisible take room too.
+    let preview = clip(&visible(&clip(preview, PREVIEW)), PREVIEW);
+    let time: String = entry.timestamp.chars().take(TIME).collect();
+    format!("{}  {time}  {}{space}{preview}", entry.id, clip(&entry.what, WHAT))
 }

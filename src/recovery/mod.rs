@@ -4,11 +4,17 @@
 mod arguments;
 mod grep;
 mod list;
+mod literal;
 pub mod lookup;
 mod page;
+mod pattern;
 mod rank;
+mod readable;
 mod show;
+mod sieve;
+mod telling;
 pub mod transcript;
+mod words;
 
 use std::fmt;
 
@@ -44,6 +50,15 @@ pub struct Answer {
     pub pages: usize,
 }
 
+/// Who reads an answer, for the hint how to get the next page.
+#[derive(Debug, Clone, Copy)]
+pub enum Caller<'c> {
+    /// A model that knows the tool by this name.
+    Model(&'c str),
+    /// A person at a shell.
+    Shell,
+}
+
 /// Answers one call of `context_list_entries`, `context_grep` or `context_show_entry`.
 ///
 /// Errors: the session changed while it was read.
@@ -51,6 +66,7 @@ pub fn answer(
     branch: &Branch,
     tool: &str,
     arguments: &Map<String, Value>,
+    caller: Caller,
 ) -> Result<std::result::Result<Answer, BadArguments>> {
     let query = match Query::read(tool, arguments) {
         Ok(query) => query,
@@ -64,12 +80,14 @@ pub fn answer(
         }
     };
     Ok(Ok(match &query {
-        Query::List(query) => list::answer(&transcript, query)?,
+        Query::List(query) => list::answer(&transcript, query, caller)?,
         Query::Grep(query) => match &query.search {
-            arguments::Search::Pattern(pattern) => grep::answer(&transcript, query, pattern)?,
-            arguments::Search::Terms(terms) => rank::answer(&transcript, query, terms)?,
+            arguments::Search::Pattern(pattern) => grep::answer(&transcript, query, pattern, caller)?,
+            arguments::Search::Terms(terms) => {
+                rank::answer(&transcript, query, &terms.join(" "), SEARCH_PAGE, caller)?
+            },
         },
-        Query::Show(query) => show::answer(&transcript, query)?,
+        Query::Show(query) => show::answer(&transcript, query, caller)?,
     }))
 }
 
@@ -79,7 +97,15 @@ pub fn answer(
 pub fn ranked(branch: &Branch, question: &str, chars: usize) -> Result<Answer> {
     let query = arguments::GrepQuery::terms(question);
     match Transcript::through(branch, None) {
-        Some(transcript) => rank::extract(&transcript, &query, question, chars),
+        Some(transcript) => {
+            let first = rank::answer(&transcript, &query, question, chars, Caller::Shell)?;
+            // There is no second page to turn to.
+            let text = match first.text.rsplit_once("\n[page ") {
+                Some((text, _)) if first.pages > 1 => text.to_owned(),
+                _ => first.text.clone(),
+            };
+            Ok(Answer { text, next: None, ..first })
+        }
         None => Ok(Answer::nothing("The branch is empty.".to_owned())),
     }
 }
@@ -91,7 +117,7 @@ fn page_of(
     text: String,
     page: usize,
     pages: usize,
-    tool: &str,
+    caller: Caller,
 ) -> Answer {
     if page > pages {
         let text =
@@ -107,8 +133,15 @@ fn page_of(
         (page < pages).then(|| json!({ "page": page + 1, "throughEntry": transcript.pin() }));
     if pages > 1 {
         out.push_str(&format!("\n[page {page} of {pages}"));
-        if let Some(next) = &next {
-            out.push_str(&format!("; next: {tool} with the same parameters and {next}"));
+        match (&next, caller) {
+            (Some(next), Caller::Model(tool)) => {
+                out.push_str(&format!("; next: {tool} with the same parameters and {next}"));
+            }
+            (Some(_), Caller::Shell) => {
+                let pin = transcript.pin().unwrap_or_default();
+                out.push_str(&format!("; next: --page {} --through-entry {pin}", page + 1));
+            }
+            (None, _) => {}
         }
         out.push(']');
     }

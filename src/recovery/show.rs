@@ -3,11 +3,11 @@
 use super::arguments::ShowQuery;
 use super::page::Pager;
 use super::transcript::Transcript;
-use super::{Answer, ENTRY_PAGE, SHOW};
+use super::{Answer, Caller, ENTRY_PAGE};
 use crate::error::Result;
 use crate::text::visible;
 
-pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
+pub fn answer(transcript: &Transcript, query: &ShowQuery, caller: Caller) -> Result<Answer> {
     let mut pager = Pager::new(ENTRY_PAGE, query.paging.page);
     let mut missing = Vec::new();
     for id in &query.ids {
@@ -17,7 +17,7 @@ pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
                 let header = entry.header();
                 let body = entry.body();
                 let body = if entry.sections.is_empty() { "(nothing to show)" } else { &body };
-                pager.push(&format!("{header}\n{body}\n"), &format!("({header}, continued)\n"));
+                pager.push(&format!("{header}\n{body}\n"), &header);
             }
         }
     }
@@ -25,7 +25,7 @@ pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
     let note = match missing.as_slice() {
         [] => String::new(),
         ids => format!(
-            "No entry {} on this branch. context_list_entries and context_grep name the ids there are.",
+            "No entry {} on this branch. A search or the list of entries names the ids there are.",
             ids.join(", ")
         ),
     };
@@ -33,6 +33,6 @@ pub fn answer(transcript: &Transcript, query: &ShowQuery) -> Result<Answer> {
         return Ok(Answer::nothing(note));
     }
     let (text, pages) = pager.finish();
-    let answer = super::page_of(transcript, note, text, query.paging.page, pages, SHOW);
+    let answer = super::page_of(transcript, note, text, query.paging.page, pages, caller);
     Ok(Answer { missing: missing.len(), ..answer })
 }

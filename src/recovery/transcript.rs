@@ -1,17 +1,16 @@
 //! The branch as readable entries. What belongs to which entry and section stands in the types, so
 //! that nothing inside a text can pose as an entry.
 
-use serde_json::Value;
+use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::session::{Block, Body, Branch, Detail, Entry, EntryNo, Kind, ToolCall};
+use crate::session::{Branch, Detail, EntryNo, Kind, Role};
 use crate::text::{byte_size, visible};
+
+use super::readable::readable;
 
 /// A larger entry is listed, but not read: one entry must not cost the memory for all others.
 const MAX_ENTRY_BYTES: u64 = 64 << 20;
-/// Custom messages of ours.
-const MANAGED_PREFIX: &str = "stet.";
-
 /// What a part of an entry is; the names are those of the parameter `in`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionKind {
@@ -62,9 +61,17 @@ pub struct Section {
     /// For calls and results.
     pub tool: Option<String>,
     pub secondary: Option<Secondary>,
-    /// Shown above the text where an entry has more than one kind of section.
-    label: Option<String>,
+    /// Shown above the text where an entry has more than one kind of section. No search finds it.
+    pub label: Option<String>,
+    /// As it was said or printed; it is shown through [`visible`].
     pub text: String,
+}
+
+impl Section {
+    /// An image, an empty thought: only a label.
+    fn is_bare(&self) -> bool {
+        self.label.is_some() && self.text.is_empty()
+    }
 }
 
 /// One entry, readable.
@@ -74,14 +81,15 @@ pub struct EntryText {
     /// `tool result of bash, error`
     pub what: String,
     pub timestamp: String,
+    /// The result of a call that failed.
+    pub failed: bool,
     pub sections: Vec<Section>,
 }
 
-/// A line of an entry as it is shown, counted from 1.
+/// A line of an entry, counted from 1.
 pub struct Line<'e> {
     pub number: usize,
-    /// `None` for a label.
-    pub section: Option<&'e Section>,
+    /// Without the carriage return of its end.
     pub text: &'e str,
 }
 
@@ -92,25 +100,56 @@ impl EntryText {
         format!("ENTRY {} · {} · {time}", self.id, self.what)
     }
 
+    /// The lines as they are counted, labels among them.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let lines = self.sections.iter().flat_map(|section| {
-            let label = section.label.as_deref().map(|label| (None, label));
-            label.into_iter().chain(section.text.split('\n').map(move |line| (Some(section), line)))
+            let text = (!section.is_bare()).then(|| section.text.split('\n'));
+            section.label.as_deref().into_iter().chain(text.into_iter().flatten())
         });
-        lines.enumerate().map(|(at, (section, text))| Line { number: at + 1, section, text })
+        lines.enumerate().map(|(at, text)| Line { number: at + 1, text: without_return(text) })
     }
 
-    /// What a line of this section is called: nothing where the entry is all of one kind.
-    pub fn section_name(&self, section: &Section) -> String {
-        let mixed = self.sections.iter().any(|other| other.kind != section.kind);
-        if mixed { format!(", {}", section.kind.name()) } else { String::new() }
+    /// Each section with the number of the first line of its text.
+    pub fn numbered(&self) -> impl Iterator<Item = (usize, &Section)> {
+        let mut next = 1;
+        self.sections.iter().map(move |section| {
+            let first = next + usize::from(section.label.is_some());
+            next = first + if section.is_bare() { 0 } else { line_breaks(&section.text) + 1 };
+            (first, section)
+        })
     }
 
-    /// All lines of the entry.
+    /// What a line of this section is from, in few words: `read`, `bash error`, `call write`.
+    pub fn tag(&self, section: &Section) -> String {
+        let tool = section.tool.as_deref().map(|tool| visible(tool).replace('\n', "\\n"));
+        match (section.kind, tool) {
+            (SectionKind::ToolResult, Some(tool)) if self.failed => format!("{tool} error"),
+            (SectionKind::ToolResult, Some(tool)) => tool,
+            (SectionKind::ToolCall, Some(tool)) => format!("call {tool}"),
+            (SectionKind::Bash, _) => "user bash".to_owned(),
+            (kind, _) => kind.name().to_owned(),
+        }
+    }
+
+    /// All lines of the entry, as they are shown.
     pub fn body(&self) -> String {
-        let lines: Vec<&str> = self.lines().map(|line| line.text).collect();
-        lines.join("\n")
+        let mut out = String::new();
+        for line in self.lines() {
+            if line.number > 1 {
+                out.push('\n');
+            }
+            out.push_str(&visible(line.text));
+        }
+        out
     }
+}
+
+pub fn without_return(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+pub fn line_breaks(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 /// The part of a branch that a call looks at.
@@ -144,9 +183,34 @@ impl<'b> Transcript<'b> {
         Some(self.branch.session.id(last))
     }
 
-    /// Oldest first.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = Result<EntryText>> + '_ {
-        (0..self.end).filter_map(|position| self.branch.get(position)).map(|entry| self.read(entry))
+    /// The entry at a position, counted from the root: what it is, unread.
+    pub fn at(&self, position: usize) -> Option<(EntryNo, Kind, Role)> {
+        let entry = self.branch.get(position).filter(|_| position < self.end)?;
+        Some((entry, self.branch.session.kind(entry), self.branch.session.role(entry)))
+    }
+
+    /// Characters of the longest id.
+    pub fn longest_id(&self) -> usize {
+        let ids = (0..self.end).filter_map(|position| self.branch.get(position));
+        ids.map(|entry| self.branch.session.id(entry).len()).max().unwrap_or(0)
+    }
+
+    /// Hands over the lines of the entries that may be wanted, newest first, unread.
+    ///
+    /// Errors: the session changed while it was read; what `look` returns.
+    pub fn lines_of(
+        &self,
+        may_be_wanted: impl Fn(Kind, Role) -> bool,
+        mut look: impl FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let session = self.branch.session;
+        let wanted = (0..self.end).rev().filter_map(|position| self.at(position));
+        let wanted = wanted.filter(|(entry, kind, role)| {
+            may_be_wanted(*kind, *role) && session.line_bytes(*entry) <= MAX_ENTRY_BYTES
+        });
+        session.each_line(wanted.map(|(entry, ..)| entry), |entry, line| {
+            look(Candidate { transcript: self, entry, kind: session.kind(entry), role: session.role(entry), line })
+        })
     }
 
     /// The entry with this id, `None` if it is not in this history.
@@ -158,186 +222,38 @@ impl<'b> Transcript<'b> {
             .transpose()
     }
 
-    fn read(&self, entry: EntryNo) -> Result<EntryText> {
+    pub fn read(&self, entry: EntryNo) -> Result<EntryText> {
         let session = self.branch.session;
         let id = session.id(entry).to_owned();
         let bytes = session.line_bytes(entry);
         if bytes > MAX_ENTRY_BYTES {
             let what = format!("an entry of {}, too large to be read here", byte_size(bytes));
-            return Ok(EntryText { id, what, timestamp: String::new(), sections: Vec::new() });
+            return Ok(EntryText {
+                id,
+                what,
+                timestamp: String::new(),
+                failed: false,
+                sections: Vec::new(),
+            });
         }
         Ok(readable(id, session.kind(entry), session.read(entry, Detail::All)?))
     }
 }
 
-fn readable(id: String, kind: Kind, entry: Entry) -> EntryText {
-    let mut sections = Vec::new();
-    let what = match entry.body {
-        Body::User(content) => {
-            blocks(&mut sections, content, SectionKind::User, None);
-            "user".to_owned()
-        }
-        Body::Assistant(message) => {
-            blocks(&mut sections, message.content, SectionKind::Assistant, None);
-            match message.stop_reason.as_deref() {
-                Some(reason @ ("error" | "aborted" | "length")) => {
-                    format!("assistant, ended: {reason}")
-                }
-                _ => "assistant".to_owned(),
-            }
-        }
-        Body::ToolResult(result) => {
-            let outcome = match result.is_error {
-                Some(true) => ", error",
-                Some(false) => "",
-                None => ", outcome unknown",
-            };
-            let what = format!("tool result of {}{outcome}", visible(&result.tool_name));
-            blocks(&mut sections, result.content, SectionKind::ToolResult, Some(&result.tool_name));
-            what
-        }
-        Body::Bash(bash) if bash.excluded => "user bash, kept from the model".to_owned(),
-        Body::Bash(bash) => {
-            let text = format!("$ {}\n{}", bash.command, bash.output);
-            push(&mut sections, SectionKind::Bash, None, None, &text);
-            match bash.exit_code {
-                _ if bash.cancelled => "user bash, cancelled".to_owned(),
-                Some(code) => format!("user bash, exit code {code}"),
-                None => "user bash".to_owned(),
-            }
-        }
-        Body::Custom { custom_type, content, .. } => {
-            let secondary = custom_type.starts_with(MANAGED_PREFIX).then_some(Secondary::Reminder);
-            blocks(&mut sections, content, SectionKind::Custom, None);
-            sections.iter_mut().for_each(|section| section.secondary = secondary);
-            format!("custom message {}", visible(&custom_type))
-        }
-        Body::BranchSummary { summary } => {
-            push(&mut sections, SectionKind::Summary, None, None, &summary);
-            "branch summary (written by a model)".to_owned()
-        }
-        Body::Compaction(compaction) => {
-            push(
-                &mut sections,
-                SectionKind::Summary,
-                None,
-                Some(Secondary::Summary),
-                &compaction.summary,
-            );
-            "compaction".to_owned()
-        }
-        Body::System { sections: names, .. } => {
-            let names: Vec<_> = names.into_iter().map(|(name, _)| name).collect();
-            format!("system prompt ({})", names.join(", "))
-        }
-        Body::ContextEdit(edit) => {
-            let what = if edit.replacement.is_some() { "replaces" } else { "omits" };
-            format!("context edit: {what} {}", visible(&edit.target))
-        }
-        Body::Label { target, label } => match label {
-            Some(label) => format!("label {:?} on {}", label, visible(&target)),
-            None => format!("label taken off {}", visible(&target)),
-        },
-        Body::State { custom_type, .. } => {
-            format!("state of an extension: {}", visible(&custom_type))
-        }
-        // One damaged entry costs itself, not the others.
-        Body::Damaged => "a damaged entry".to_owned(),
-        Body::Other => match kind {
-            Kind::Message => "message of an unknown role".to_owned(),
-            _ => "session metadata".to_owned(),
-        },
-    };
-    EntryText {
-        id,
-        what: one_line(&what),
-        timestamp: entry.timestamp.unwrap_or_default(),
-        sections,
-    }
+/// An entry that is not read yet.
+pub struct Candidate<'c> {
+    transcript: &'c Transcript<'c>,
+    pub entry: EntryNo,
+    pub kind: Kind,
+    pub role: Role,
+    pub line: &'c [u8],
 }
 
-/// A header is one line, whatever a name holds.
-fn one_line(text: &str) -> String {
-    text.replace('\n', "\\n")
-}
-
-fn blocks(sections: &mut Vec<Section>, content: Vec<Block>, kind: SectionKind, tool: Option<&str>) {
-    let recovery = |name: &str| super::TOOLS.contains(&name).then_some(Secondary::Recovery);
-    for block in content {
-        match block {
-            Block::Text(text) => push(sections, kind, tool, tool.and_then(recovery), &text),
-            Block::Thinking(text) if text.is_empty() => {}
-            Block::Thinking(text) => {
-                push(sections, SectionKind::Thinking, None, None, &text);
-                label_last(sections, "[thinking]".to_owned());
-            }
-            Block::Image { mime_type, bytes } => {
-                let note = format!("[image {mime_type}, {}]", byte_size(bytes));
-                push(sections, kind, tool, tool.and_then(recovery), &note);
-            }
-            Block::ToolCall(call) => {
-                let text = decoded_arguments(&call);
-                let name = call.name.as_str();
-                push(sections, SectionKind::ToolCall, Some(name), recovery(name), &text);
-                label_last(sections, format!("[tool call] {}", one_line(&visible(name))));
-            }
-        }
-    }
-    // Prose beside thinking or calls says what it is.
-    let mixed = sections.iter().any(|section| section.kind != kind);
-    for section in sections.iter_mut().filter(|section| mixed && section.kind == kind) {
-        section.label.get_or_insert_with(|| "[text]".to_owned());
-    }
-}
-
-fn push(
-    sections: &mut Vec<Section>,
-    kind: SectionKind,
-    tool: Option<&str>,
-    secondary: Option<Secondary>,
-    text: &str,
-) {
-    let (tool, text) = (tool.map(str::to_owned), visible(text).into_owned());
-    sections.push(Section { kind, tool, secondary, label: None, text });
-}
-
-fn label_last(sections: &mut [Section], label: String) {
-    if let Some(section) = sections.last_mut() {
-        section.label = Some(label);
-    }
-}
-
-/// The arguments under their names, text as it is and not as JSON escapes it.
-fn decoded_arguments(call: &ToolCall) -> String {
-    let mut lines = Vec::new();
-    match serde_json::from_str(&call.arguments) {
-        Ok(Value::Object(arguments)) => {
-            arguments.iter().for_each(|(key, value)| decode(&mut lines, key, value));
-        }
-        Ok(value) => decode(&mut lines, "arguments", &value),
-        Err(_) => lines.push(call.arguments.clone()),
-    }
-    lines.join("\n")
-}
-
-fn decode(lines: &mut Vec<String>, name: &str, value: &Value) {
-    match value {
-        Value::String(text) if text.contains('\n') => {
-            lines.push(format!("{name}:"));
-            lines.push(text.clone());
-        }
-        Value::String(text) => lines.push(format!("{name}: {text}")),
-        Value::Array(elements) if !elements.is_empty() => {
-            for (at, element) in elements.iter().enumerate() {
-                decode(lines, &format!("{name}[{at}]"), element);
-            }
-        }
-        Value::Object(fields) if !fields.is_empty() => {
-            for (key, field) in fields {
-                decode(lines, &format!("{name}.{key}"), field);
-            }
-        }
-        value => lines.push(format!("{name}: {value}")),
+impl Candidate<'_> {
+    pub fn read(&self) -> Result<EntryText> {
+        let session = self.transcript.branch.session;
+        let entry = session.decode(self.entry, self.line, Detail::All)?;
+        Ok(readable(session.id(self.entry).to_owned(), self.kind, entry))
     }
 }
 
@@ -359,13 +275,48 @@ pub enum Belongs {
 }
 
 impl Scope {
+    /// Whether an entry can have a section of this search at all.
+    pub fn may_hold(&self, kind: Kind, role: Role) -> bool {
+        use SectionKind::{Assistant, Bash, Custom, Summary, Thinking, ToolCall, ToolResult, User};
+        let possible: &[SectionKind] = match (kind, role) {
+            (Kind::Message, Role::User) => &[User],
+            (Kind::Message, Role::Assistant) => &[Assistant, Thinking, ToolCall],
+            (Kind::Message, Role::ToolResult) => &[ToolResult],
+            (Kind::Message, Role::BashExecution) => &[Bash],
+            (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => &[Custom],
+            (Kind::Compaction | Kind::BranchSummary, _) => &[Summary],
+            _ => &[],
+        };
+        let of_a_tool = possible.iter().any(|kind| matches!(kind, ToolCall | ToolResult));
+        let asked = |kind| self.kinds.as_ref().is_none_or(|kinds| kinds.contains(kind));
+        possible.iter().any(asked) && (self.tool.is_none() || of_a_tool)
+    }
+
+    /// Whether a line has the name of the tool, if there is one.
+    pub fn may_name(&self, line: &[u8]) -> bool {
+        let Some(tool) = &self.tool else { return true };
+        let plain = tool.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'));
+        !plain
+            || memchr::memmem::find(line, tool.as_bytes()).is_some()
+            || super::sieve::has_escaped_text(line)
+    }
+
     pub fn of(&self, section: &Section) -> Belongs {
-        let kind_asked = self.kinds.as_ref().map(|kinds| kinds.contains(&section.kind));
-        let tool_asked = self.tool.as_ref().map(|tool| section.tool.as_deref() == Some(tool));
+        self.belongs(section.kind, section.tool.as_deref(), section.secondary)
+    }
+
+    pub fn belongs(
+        &self,
+        kind: SectionKind,
+        tool: Option<&str>,
+        secondary: Option<Secondary>,
+    ) -> Belongs {
+        let kind_asked = self.kinds.as_ref().map(|kinds| kinds.contains(&kind));
+        let tool_asked = self.tool.as_ref().map(|asked| tool == Some(asked));
         if kind_asked == Some(false) || tool_asked == Some(false) {
             return Belongs::No;
         }
-        match section.secondary {
+        match secondary {
             Some(secondary @ (Secondary::Summary | Secondary::Reminder))
                 if kind_asked.is_none() =>
             {

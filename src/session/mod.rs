@@ -9,6 +9,7 @@ pub mod files;
 mod head;
 mod index;
 mod labels;
+mod lines;
 pub mod pairing;
 pub mod paths;
 pub mod projection;
@@ -198,7 +199,13 @@ impl<'a> Session<'a> {
             return Ok(result);
         }
         let mut scratch = self.scratch.borrow_mut();
-        let line = self.line(place, &mut scratch)?;
+        self.decode(entry, self.line(place, &mut scratch)?, detail)
+    }
+
+    /// Decodes the line of an entry.
+    ///
+    /// Errors: the line is not that of the entry: the file changed since it was opened.
+    pub fn decode(&self, entry: EntryNo, line: &[u8], detail: Detail) -> Result<Entry> {
         if let Some(decoded) = Entry::decode(line, detail) {
             return Ok(decoded);
         }

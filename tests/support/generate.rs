@@ -52,7 +52,7 @@ impl Dice {
         self.roll() % end.max(1)
     }
 
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+    pub fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.below(words.len() as u64) as usize]
     }
 }

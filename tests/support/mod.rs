@@ -6,6 +6,7 @@ pub mod call;
 pub mod checkpoint;
 pub mod damage;
 pub mod expect;
+pub mod facts;
 pub mod generate;
 pub mod noted;
 pub mod session;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Query;
-use super::{GREP, LIST, SHOW, answer, ranked};
+use super::{Caller, GREP, LIST, SHOW, answer, ranked};
 use crate::error::Result;
 use crate::session::Branch;
 use crate::text::clip;
@@ -22,8 +22,12 @@ const ANSWER: usize = 12_000;
 pub const MAX_TOKENS: u64 = 4_096;
 /// Searches in one response that are carried out; the rest are refused.
 const CALLS_PER_TURN: usize = 8;
-/// Characters of tool results that the model sees at a time; older ones make room.
-const PAYLOAD: usize = 200_000;
+/// Characters of a question.
+const QUESTION: usize = 8_000;
+/// Bytes of tool results that the model sees at a time; older ones make room. A small model gets
+/// half of its window's worth, but never less than two pages.
+const PAYLOAD: u64 = 200_000;
+const SMALLEST_PAYLOAD: u64 = 48_000;
 
 /// The tools as the lookup's model calls them, and as we do.
 const TOOL_NAMES: [(&str, &str); 3] =
@@ -80,6 +84,8 @@ pub struct Lookup<'l, 'b> {
     pub source: &'l Branch<'b, 'b>,
     /// Responses with a new search that are allowed.
     pub turns: u64,
+    /// Tokens that the model takes, where that is known.
+    pub context_window: Option<u64>,
     /// Milliseconds since 1970, for the messages.
     pub now_ms: i64,
 }
@@ -112,6 +118,7 @@ impl Lookup<'_, '_> {
                 ));
             }
         }
+        let question = &clip(question, QUESTION);
         if self.source.is_empty() {
             return Ok(Outcome::step("failed", wording::EMPTY_BRANCH.to_owned()));
         }
@@ -197,7 +204,7 @@ impl Lookup<'_, '_> {
             };
             state.messages.push(self.tool_result(call, &result.0, result.1));
         }
-        make_room(&mut state.messages);
+        make_room(&mut state.messages, self.payload());
         if state.calls >= self.turns * 3 {
             return Ok(self.end(state, format!("{}-call total limit", self.turns * 3)));
         }
@@ -218,7 +225,7 @@ impl Lookup<'_, '_> {
         let Some(tool) = call.tool() else {
             return Ok((format!("There is no tool {:?}.", clip(&call.name, 60)), true));
         };
-        Ok(match answer(self.source, tool, &call.arguments)? {
+        Ok(match answer(self.source, tool, &call.arguments, Caller::Model(&call.name))? {
             Err(bad) => (bad.0, true),
             Ok(found) => {
                 if let Some(Value::Object(next)) = found.next {
@@ -226,10 +233,14 @@ impl Lookup<'_, '_> {
                     arguments.extend(next);
                     offered.extend(Call { arguments, ..call.clone() }.key());
                 }
-                // The page names the tool as the main model calls it.
-                (found.text.replace(tool, &call.name), false)
+                (found.text, false)
             }
         })
+    }
+
+    fn payload(&self) -> usize {
+        let of_window = self.context_window.map_or(PAYLOAD, |tokens| tokens.saturating_mul(2));
+        usize::try_from(of_window.clamp(SMALLEST_PAYLOAD, PAYLOAD)).unwrap_or(usize::MAX)
     }
 
     fn complete(&self, state: State, progress: String) -> Step {
@@ -429,13 +440,13 @@ fn add_usage(sum: &mut Map<String, Value>, usage: Option<&Value>) {
 }
 
 /// Takes the oldest pages out of the conversation until the rest fits.
-fn make_room(messages: &mut [Value]) {
+fn make_room(messages: &mut [Value], most: usize) {
     let size = |message: &Value| message["content"][0]["text"].as_str().map_or(0, str::len);
     let results = |message: &&mut Value| message["role"] == "toolResult";
     let mut total: usize =
         messages.iter().filter(|message| message["role"] == "toolResult").map(size).sum();
     for message in messages.iter_mut().filter(results) {
-        if total <= PAYLOAD {
+        if total <= most {
             return;
         }
         total -= size(message);
