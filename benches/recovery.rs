@@ -18,7 +18,8 @@ use support::facts::finding::ask_for_all;
 use support::facts::write_story;
 
 fn main() -> ExitCode {
-    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let chosen: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wants = |word: &str| chosen.is_empty() || chosen.iter().any(|other| other == word);
     if !runs(&["rg", "--version"]) {
         eprintln!("ripgrep (rg) is not installed: it is the yardstick");
@@ -38,12 +39,28 @@ fn facts() {
     let tell = std::env::var_os("TELL").is_some();
     for seed in seeds.split(',').map(|seed| seed.parse::<u64>().expect("a number")) {
         let file = made(&format!("facts-{seed}.jsonl"));
-        let facts = write_story(&file, seed, number("KILOBYTES", 8_000) * 1_000).expect("room for the session");
+        let facts = write_story(&file, seed, number("KILOBYTES", 8_000) * 1_000)
+            .expect("room for the session");
         let found = ask_for_all(&file, &facts, seed, true, tell);
         let percent = |n: usize| format!("{:5.1} %", 100.0 * n as f64 / found.facts as f64);
-        println!("seed {seed}: {} facts           ours as terms      rg   rg -o .{{0,120}}", found.facts);
-        println!("  two words          {}   {}   {}   {}", percent(found.two_words), percent(found.two_terms), percent(found.two_words_rg), percent(found.two_words_rg_cut));
-        println!("  one word           {}   {}   {}   {}", percent(found.one_word), percent(found.one_term), percent(found.one_word_rg), percent(found.one_word_rg_cut));
+        println!(
+            "seed {seed}: {} facts           ours as terms      rg   rg -o .{{0,120}}",
+            found.facts
+        );
+        println!(
+            "  two words          {}   {}   {}   {}",
+            percent(found.two_words),
+            percent(found.two_terms),
+            percent(found.two_words_rg),
+            percent(found.two_words_rg_cut)
+        );
+        println!(
+            "  one word           {}   {}   {}   {}",
+            percent(found.one_word),
+            percent(found.one_term),
+            percent(found.one_word_rg),
+            percent(found.one_word_rg_cut)
+        );
     }
 }
 
@@ -62,8 +79,19 @@ fn speed() {
     let ours = |name: &str, arguments: &[&str], with: Option<Duration>| {
         let took = median(&[&[binary], arguments].concat());
         let memory = peak_kilobytes(&[&[binary], arguments].concat());
-        let with = with.map_or_else(String::new, |rg| format!("{:6.2} × rg with the same pattern ({:.1} ms)", took.as_secs_f64() / rg.as_secs_f64(), ms(rg)));
-        println!("{name:28} {:7.1} ms  {:6.2} × rg  {:>6} KB  {with}", ms(took), took.as_secs_f64() / yardstick.as_secs_f64(), memory);
+        let with = with.map_or_else(String::new, |rg| {
+            format!(
+                "{:6.2} × rg with the same pattern ({:.1} ms)",
+                took.as_secs_f64() / rg.as_secs_f64(),
+                ms(rg)
+            )
+        });
+        println!(
+            "{name:28} {:7.1} ms  {:6.2} × rg  {:>6} KB  {with}",
+            ms(took),
+            took.as_secs_f64() / yardstick.as_secs_f64(),
+            memory
+        );
     };
     ours("list", &["list", path], None);
     ours("list, page 40", &["list", path, "--page", "40"], None);
@@ -84,13 +112,29 @@ fn speed() {
         let with = rg(&["-i", "-c", pattern]);
         ours(name, &["grep", path, pattern], Some(with));
     }
-    let terms = ["ledger panicked", "Compiling sensor", "what error did we see in the invoice parser", "7f3a9c", "the"];
+    let terms = [
+        "ledger panicked",
+        "Compiling sensor",
+        "what error did we see in the invoice parser",
+        "7f3a9c",
+        "the",
+    ];
     for words in terms {
         ours(&format!("terms, {words}"), &["grep", path, "--terms", words], None);
     }
     println!("patterns that are meant to hang:");
     let long = format!("(?:{}){{30}}x", ".{0,80}a");
-    for pattern in ["(a+)+$", "(a|aa)+$", r"(.*)*[a-z]\d{3}!", r"(?:a?){200}a{200}", r"\w{1,60}\w{1,60}!\w", r"(?:\w+\s+){5,40}\w+!!", "(x+x+)+y", long.as_str(), r"[^x]*[^y]*[^z]*[^q]*\z!"] {
+    for pattern in [
+        "(a+)+$",
+        "(a|aa)+$",
+        r"(.*)*[a-z]\d{3}!",
+        r"(?:a?){200}a{200}",
+        r"\w{1,60}\w{1,60}!\w",
+        r"(?:\w+\s+){5,40}\w+!!",
+        "(x+x+)+y",
+        long.as_str(),
+        r"[^x]*[^y]*[^z]*[^q]*\z!",
+    ] {
         let took = median(&[&[binary, "grep", path], &[pattern][..]].concat());
         println!("  {:7.1} ms  {}", ms(took), &pattern[..pattern.len().min(40)]);
     }
@@ -134,6 +178,7 @@ fn median(words: &[&str]) -> Duration {
 }
 
 /// The most memory that a run has held.
+#[allow(clippy::zombie_processes, reason = "wait4 waits for it")]
 fn peak_kilobytes(words: &[&str]) -> i64 {
     let mut child = command(words).spawn().expect("it runs");
     // SAFETY: the child is ours and not waited for; both out-parameters live on the stack.

@@ -7,7 +7,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::arguments::GrepQuery;
 use super::page::Pager;
-use super::pattern::{Pattern, Patience, Spent};
+use super::pattern::{Patience, Pattern, Spent};
 use super::telling::Telling;
 use super::transcript::{Belongs, EntryText, Secondary, Section, Transcript, without_return};
 use super::{Answer, Caller, SEARCH_PAGE};
@@ -229,7 +229,10 @@ impl<'q> Search<'q> {
             let shown = &hits[..hits.len().min(room)];
             if !shown.is_empty() {
                 self.listed += shown.len();
-                pager.push(&format!("{header}\n{}", surroundings(entry, shown, self.query)), &header);
+                pager.push(
+                    &format!("{header}\n{}", surroundings(entry, shown, self.query)),
+                    &header,
+                );
             }
             if !explicit && (pager.pages() > 1 || shown.len() < hits.len()) {
                 self.surroundings = None;
@@ -330,7 +333,8 @@ pub fn around(line: &str, at: &Range<usize>, most: usize) -> String {
     // A match that is longer itself is shown from its beginning.
     let matched = line[at.clone()].chars().count().min(most);
     let lead = (most - matched) / 2;
-    let start = line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
+    let start =
+        line[..at.start].char_indices().rev().take(lead).last().map_or(at.start, |(at, _)| at);
     let rest = &line[start..];
     let end = rest.char_indices().nth(most).map_or(rest.len(), |(at, _)| at);
     let before = if start > 0 { "…" } else { "" };

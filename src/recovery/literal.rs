@@ -164,8 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn folded(text: &str) -> Option<Literal> {
-        let unit =
-            |b: u8| if b.is_ascii_alphabetic() { Unit::folded(b) } else { Unit::exact(b) };
+        let unit = |b: u8| if b.is_ascii_alphabetic() { Unit::folded(b) } else { Unit::exact(b) };
         Literal::new(text.bytes().map(unit).collect())
     }
 

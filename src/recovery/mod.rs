@@ -82,10 +82,12 @@ pub fn answer(
     Ok(Ok(match &query {
         Query::List(query) => list::answer(&transcript, query, caller)?,
         Query::Grep(query) => match &query.search {
-            arguments::Search::Pattern(pattern) => grep::answer(&transcript, query, pattern, caller)?,
+            arguments::Search::Pattern(pattern) => {
+                grep::answer(&transcript, query, pattern, caller)?
+            }
             arguments::Search::Terms(terms) => {
                 rank::answer(&transcript, query, &terms.join(" "), SEARCH_PAGE, caller)?
-            },
+            }
         },
         Query::Show(query) => show::answer(&transcript, query, caller)?,
     }))

@@ -62,9 +62,8 @@ impl Pattern {
 
 fn compile(pattern: &str, case_sensitive: bool) -> Result<(meta::Regex, Hir), String> {
     let parsed = ParserBuilder::new().case_insensitive(!case_sensitive).build().parse(pattern);
-    let hir = parsed.map_err(|error| {
-        error.to_string().lines().last().unwrap_or_default().trim().to_owned()
-    })?;
+    let hir = parsed
+        .map_err(|error| error.to_string().lines().last().unwrap_or_default().trim().to_owned())?;
     let config = meta::Config::new()
         .nfa_size_limit(Some(PATTERN_BYTES))
         .hybrid_cache_capacity(2 * PATTERN_BYTES);

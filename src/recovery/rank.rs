@@ -10,10 +10,10 @@ use super::grep::{LeftOut, around, row};
 use super::page::Pager;
 use super::pattern::Patience;
 use super::sieve::{Sieve, has_escaped_text};
+use super::telling::Telling;
 use super::transcript::{
     Belongs, Candidate, EntryText, Scope, Secondary, Section, SectionKind, Transcript,
 };
-use super::telling::Telling;
 use super::transcript::{line_breaks, without_return};
 use super::words::{terms, words};
 use super::{Answer, Caller, TOOLS};
@@ -336,15 +336,16 @@ impl Scale {
 
     fn entry(&self, counts: &[f64], length: f64) -> f64 {
         let long = 1.0 - B + B * length / self.average;
-        let part = |(count, weight): (&f64, &f64)| weight * count * (K1 + 1.0) / (count + K1 * long);
+        let part =
+            |(count, weight): (&f64, &f64)| weight * count * (K1 + 1.0) / (count + K1 * long);
         counts.iter().zip(&self.weights).map(part).sum::<f64>() * ENTRY
     }
 
     /// No entry with these terms has a higher score (before the unusual ones are favoured).
     fn bound(&self, mask: u64) -> f64 {
-        let shares: Vec<f64> =
-            (0..self.weights.len()).map(|at| (mask >> at & 1) as f64).collect();
-        let most: f64 = shares.iter().zip(&self.weights).map(|(share, weight)| share * weight).sum();
+        let shares: Vec<f64> = (0..self.weights.len()).map(|at| (mask >> at & 1) as f64).collect();
+        let most: f64 =
+            shares.iter().zip(&self.weights).map(|(share, weight)| share * weight).sum();
         self.line(&shares) * PHRASE + most * (K1 + 1.0) * ENTRY
     }
 }

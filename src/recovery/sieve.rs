@@ -208,7 +208,8 @@ impl Collector {
 /// The ASCII letter that a class has in both cases, and nothing else (but what folds to it).
 fn one_letter(class: &Class) -> Option<u8> {
     let Class::Unicode(class) = class else { return None };
-    let chars: Vec<char> = class.iter().flat_map(|range| range.start()..=range.end()).take(4).collect();
+    let chars: Vec<char> =
+        class.iter().flat_map(|range| range.start()..=range.end()).take(4).collect();
     let lower = chars.iter().find(|c| c.is_ascii_lowercase())?;
     let expected = match lower {
         's' => vec!['S', 's', '\u{17f}'],
@@ -239,7 +240,10 @@ mod tests {
         assert!(!passes("(cat|dog)+", r#"{"text":"bird"}"#));
         assert!(passes(r#"print\("hello"\)"#, r#"{"text":"print(\"hello\")"}"#));
         assert!(passes("src/auth", r#"{"text":"src\/auth"}"#));
-        assert!(passes("path: src", r#"{"path":"src"}"#), "the line is `path: src` when it is read");
+        assert!(
+            passes("path: src", r#"{"path":"src"}"#),
+            "the line is `path: src` when it is read"
+        );
         for pattern in ["a*", "[ab]c?", r"\d+", "12", "(x|.)", ".", "", "x?y?z?", r"\[0\]"] {
             assert!(sieve(pattern).is_none(), "{pattern}: {:?}", sieve(pattern));
         }
@@ -263,8 +267,14 @@ mod tests {
         for word in ["error", "text", "grep", "toolResult", "timestamp", "isError"] {
             assert!(!passes(word, &line("nothing")), "{word}");
             assert!(passes(word, &line(&format!("a {word}"))), "{word}");
-            assert!(passes(word, &line(&format!(r#"{{\"{word}\":1}}"#))), "{word} as a key in the text");
-            assert!(passes(word, &line(&format!(r#"\"type\":\"{word}\""#))), "{word} as a type in the text");
+            assert!(
+                passes(word, &line(&format!(r#"{{\"{word}\":1}}"#))),
+                "{word} as a key in the text"
+            );
+            assert!(
+                passes(word, &line(&format!(r#"\"type\":\"{word}\""#))),
+                "{word} as a type in the text"
+            );
         }
     }
 }

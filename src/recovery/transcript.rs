@@ -209,7 +209,13 @@ impl<'b> Transcript<'b> {
             may_be_wanted(*kind, *role) && session.line_bytes(*entry) <= MAX_ENTRY_BYTES
         });
         session.each_line(wanted.map(|(entry, ..)| entry), |entry, line| {
-            look(Candidate { transcript: self, entry, kind: session.kind(entry), role: session.role(entry), line })
+            look(Candidate {
+                transcript: self,
+                entry,
+                kind: session.kind(entry),
+                role: session.role(entry),
+                line,
+            })
         })
     }
 
@@ -295,7 +301,9 @@ impl Scope {
     /// Whether a line has the name of the tool, if there is one.
     pub fn may_name(&self, line: &[u8]) -> bool {
         let Some(tool) = &self.tool else { return true };
-        let plain = tool.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'));
+        let plain = tool
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'));
         !plain
             || memchr::memmem::find(line, tool.as_bytes()).is_some()
             || super::sieve::has_escaped_text(line)

@@ -26,7 +26,8 @@ impl Session<'_> {
             let place = self.index.place(entry);
             let joins = group.first().is_some_and(|first| {
                 let first = self.index.place(*first);
-                place.offset + place.len <= begin && first.offset + first.len - place.offset <= WINDOW
+                place.offset + place.len <= begin
+                    && first.offset + first.len - place.offset <= WINDOW
             });
             if !joins && self.hand_over(&group, &mut buffer, &mut look)?.is_break() {
                 return Ok(());

@@ -6,9 +6,6 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use once_cell::sync::Lazy;
 
-use memchr::memmem::Finder;
-use once_cell::sync::Lazy;
-
 use super::head::{self, Head, Header, Line};
 use super::index::{Index, Place};
 use super::source::Source;

@@ -53,8 +53,12 @@ pub fn ask_for_all(file: &Path, facts: &[Fact], seed: u64, ripgrep: bool, tell: 
             if shows(&page, fact) {
                 *count += 1;
             } else if tell {
-                let head: String = page.lines().next().unwrap_or_default().chars().take(150).collect();
-                println!("MISS {} {key} {text:?}: {:?} in {}\n     {head}", fact.kind, fact.line, fact.entry);
+                let head: String =
+                    page.lines().next().unwrap_or_default().chars().take(150).collect();
+                println!(
+                    "MISS {} {key} {text:?}: {:?} in {}\n     {head}",
+                    fact.kind, fact.line, fact.entry
+                );
             }
         };
         ask("pattern", &pattern, &mut found.two_words);
@@ -74,7 +78,8 @@ pub fn ask_for_all(file: &Path, facts: &[Fact], seed: u64, ripgrep: bool, tell: 
 
 fn page(branch: &Branch, key: &str, text: &str) -> String {
     let arguments: Map<String, Value> = [(key.to_owned(), json!(text))].into_iter().collect();
-    let answer = answer(branch, GREP, &arguments, Caller::Shell).expect("the session does not change");
+    let answer =
+        answer(branch, GREP, &arguments, Caller::Shell).expect("the session does not change");
     answer.expect("good arguments").text
 }
 
@@ -85,7 +90,8 @@ fn shows(page: &str, fact: &Fact) -> bool {
 
 /// The line stands in what ripgrep prints first, as JSON has it.
 fn rg_shows(arguments: &[&str], file: &Path, fact: &Fact) -> bool {
-    let output = Command::new("rg").arg("--no-config").args(arguments).arg(file).output().expect("ripgrep");
+    let output =
+        Command::new("rg").arg("--no-config").args(arguments).arg(file).output().expect("ripgrep");
     let output = String::from_utf8_lossy(&output.stdout);
     let head: String = output.chars().take(PAGE).collect();
     let json = Value::from(fact.line.trim()).to_string();

@@ -99,7 +99,10 @@ impl<W: Write> Story<W> {
             let lines = self.dice.below(120);
             let output = noise::lines(&mut self.dice, lines).join("\n");
             let arguments = match self.dice.below(3) {
-                0 => ("bash", json!({ "command": format!("cargo test {} 2>&1 | tail -n {}", noise::name(&mut self.dice), lines) })),
+                0 => (
+                    "bash",
+                    json!({ "command": format!("cargo test {} 2>&1 | tail -n {}", noise::name(&mut self.dice), lines) }),
+                ),
                 1 => ("read", json!({ "path": noise::path(&mut self.dice) })),
                 _ => ("grep", json!({ "pattern": noise::name(&mut self.dice), "path": "src" })),
             };
@@ -120,11 +123,19 @@ impl<W: Write> Story<W> {
                 self.user(&text)
             }
             Place::Assistant => {
-                let text = format!("{}\n{line}\n{}", noise::prose(&mut self.dice), noise::prose(&mut self.dice));
+                let text = format!(
+                    "{}\n{line}\n{}",
+                    noise::prose(&mut self.dice),
+                    noise::prose(&mut self.dice)
+                );
                 self.says(vec![author::text(text)], "stop")
             }
             Place::Thought => {
-                let text = format!("{}\n{line}\n{}", noise::prose(&mut self.dice), noise::prose(&mut self.dice));
+                let text = format!(
+                    "{}\n{line}\n{}",
+                    noise::prose(&mut self.dice),
+                    noise::prose(&mut self.dice)
+                );
                 self.says(vec![author::thinking(&text), author::text(thought)], "stop")
             }
             Place::Output => {
@@ -134,7 +145,12 @@ impl<W: Write> Story<W> {
             }
             Place::LongLine => {
                 let output = in_long_line(&mut self.dice, line, 20_000);
-                self.tool(&thought, "bash", json!({ "command": "curl -s localhost/state" }), &output)
+                self.tool(
+                    &thought,
+                    "bash",
+                    json!({ "command": "curl -s localhost/state" }),
+                    &output,
+                )
             }
             Place::Written => {
                 let content = among(&mut self.dice, line, before * 3, after * 3);
@@ -144,7 +160,10 @@ impl<W: Write> Story<W> {
             Place::Edited => {
                 let new = among(&mut self.dice, line, before / 15, after / 15);
                 let (path, old) = (noise::path(&mut self.dice), noise::line(&mut self.dice));
-                self.argument("edit", json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }))
+                self.argument(
+                    "edit",
+                    json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }),
+                )
             }
             Place::Bash => {
                 let output = among(&mut self.dice, line, before / 4, after / 4);
@@ -168,7 +187,13 @@ impl<W: Write> Story<W> {
         author::call(&format!("call_{}", self.calls), tool, arguments)
     }
 
-    fn tool(&mut self, thought: &str, tool: &str, arguments: Value, output: &str) -> io::Result<()> {
+    fn tool(
+        &mut self,
+        thought: &str,
+        tool: &str,
+        arguments: Value,
+        output: &str,
+    ) -> io::Result<()> {
         let call = self.call(tool, arguments);
         self.says(vec![author::thinking(thought), call], "toolUse")?;
         let failed = self.dice.below(9) == 0;
