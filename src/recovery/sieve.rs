@@ -232,6 +232,10 @@ mod tests {
         sieve(pattern).unwrap().lets_through(line.as_bytes(), Role::ToolResult)
     }
 
+    fn passes_call(pattern: &str, line: &str) -> bool {
+        sieve(pattern).unwrap().lets_through(line.as_bytes(), Role::Assistant)
+    }
+
     #[test]
     fn what_a_match_must_have_is_found_in_the_pattern() {
         assert!(passes("error.*E0425", r#"{"text":"e0425"}"#));
@@ -241,7 +245,7 @@ mod tests {
         assert!(passes(r#"print\("hello"\)"#, r#"{"text":"print(\"hello\")"}"#));
         assert!(passes("src/auth", r#"{"text":"src\/auth"}"#));
         assert!(
-            passes("path: src", r#"{"path":"src"}"#),
+            passes_call("path: src", r#"{"path":"src"}"#),
             "the line is `path: src` when it is read"
         );
         for pattern in ["a*", "[ab]c?", r"\d+", "12", "(x|.)", ".", "", "x?y?z?", r"\[0\]"] {
