@@ -123,9 +123,6 @@ fn given_cut(branch: &Branch, id: &str) -> Result<Cut> {
 fn figures(branch: &Branch, cut: &Cut, made: &Made, start: Instant) {
     let session = branch.session;
     let note = |text: String| output::stderr(&format!("pi-stet: {text}\n"));
-    if session.malformed_lines > 0 {
-        note(format!("{} damaged lines were passed over", session.malformed_lines));
-    }
     if let Some(why) = &branch.broken {
         note(why.clone());
     }
