@@ -6,6 +6,8 @@ use crate::text::{counted, grouped};
 
 /// Characters that the lines around a digest take at most: counts and the split-turn heading.
 const FRAME: usize = 360;
+/// Whatever the asks take, an error and a few words of the assistant have room beside them.
+const FEWEST: usize = 600;
 /// The label before asks that go by their ids, or by their range.
 const BY_ID: usize = 70;
 
@@ -46,9 +48,9 @@ impl Budget {
         Budget { frame: FRAME, ..Budget::bare(total) }
     }
 
-    /// A digest of so much text: well under half of it, at most 6,000 characters.
+    /// A digest of so much text: under half of it, at most 6,000 characters.
     pub fn for_text(chars: usize) -> Budget {
-        let others = (chars / 2).saturating_sub(300).clamp(150, super::DIGEST_CHARS);
+        let others = (chars / 2).saturating_sub(300).clamp(FEWEST, super::DIGEST_CHARS);
         Budget { others, ..Budget::of(super::DIGEST_CHARS) }
     }
 }
@@ -63,7 +65,7 @@ impl<'l> Digest<'l> {
         let before = chooser.left;
         chooser.asks();
         let taken = before - chooser.left;
-        let others = budget.others.saturating_sub(taken).max(150).min(chooser.left);
+        let others = budget.others.saturating_sub(taken).max(FEWEST).min(chooser.left);
         chooser.others(others);
         Digest { lines, shows: chooser.shows }
     }

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CompactArgs, input, output};
+use crate::checkpoint::{self, Files, Tier, source};
 use crate::error::{Error, Result};
 use crate::session::{Branch, Detail, Leaf, Reading, Session, cut, cut::Cut};
 use crate::settings::{Budget, Limit};
 use crate::text::{byte_size, estimate_tokens, grouped};
-use crate::verbatim::{self, Draft, Request, wording};
+use crate::verbatim::{self, Request, wording};
 
 pub fn run(args: &CompactArgs) -> Result<()> {
     let start = Instant::now();
@@ -23,32 +24,74 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
         Some(id) => given_cut(&branch, id)?,
         None => cut::find(&branch, args.keep_recent_tokens)?,
     };
+    let made = match args.method.as_str() {
+        "checkpoint" => from_checkpoint(&branch, &cut)?,
+        _ => verbatim(args, &branch, &cut)?,
+    };
+    figures(&branch, &cut, &made, start);
+    if args.json {
+        let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
+        let value = json!({
+            "summary": made.summary,
+            "firstKeptEntryId": kept,
+            "tokensBefore": cut.tokens_before,
+            "details": made.details,
+        });
+        return output::stdout(&format!("{value}\n"));
+    }
+    output::stdout(&(made.summary + "\n"))
+}
+
+struct Made {
+    summary: String,
+    details: Value,
+    /// What a person should know about it.
+    remark: Option<&'static str>,
+}
+
+fn verbatim(args: &CompactArgs, branch: &Branch, cut: &Cut) -> Result<Made> {
     let request = Request {
         first_kept: cut.first_kept,
         tokens_before: cut.tokens_before as f64,
         trigger: "manual",
         words: None,
         at: &input::now(),
-        cwd: &session.header.cwd,
+        cwd: &branch.session.header.cwd,
         instructions: &[],
         working_state: None,
     };
-    let mut draft = verbatim::draft(&branch, &request)?.ok_or_else(|| {
+    let mut draft = verbatim::draft(branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())
     })?;
     let compacted = draft.finish(args.limit()?)?;
-    figures(&branch, &cut, &draft, &compacted, start);
-    if args.json {
-        let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
-        let value = json!({
-            "summary": compacted.summary,
-            "firstKeptEntryId": kept,
-            "tokensBefore": cut.tokens_before,
-            "details": compacted.details,
-        });
-        return output::stdout(&format!("{value}\n"));
-    }
-    output::stdout(&(compacted.summary + "\n"))
+    Ok(Made {
+        remark: draft.is_mixed().then_some(wording::MIXED_CONTEXT_NOTICE),
+        summary: compacted.summary,
+        details: compacted.details,
+    })
+}
+
+/// The command line knows the session alone; a checkpoint in a file is not looked for.
+fn from_checkpoint(branch: &Branch, cut: &Cut) -> Result<Made> {
+    let cwd = &branch.session.header.cwd;
+    let request = checkpoint::Request {
+        first_kept: cut.first_kept,
+        is_split_turn: cut.is_split_turn,
+        tokens_before: cut.tokens_before as f64,
+        trigger: "manual",
+        at: &input::now(),
+        cwd,
+    };
+    let found = source::find(branch, cwd, 0, Files::default)?;
+    let compacted = checkpoint::compact(branch, found.as_ref(), &request)?.ok_or_else(|| {
+        Error::NothingToCompact("there is no checkpoint, and nothing to make a digest of".into())
+    })?;
+    let remark = match (&found, compacted.tier) {
+        (None, _) => "the branch has no checkpoint; a digest stands in its place",
+        (_, Tier::Digested) => "the checkpoint is older than the work; a digest stands beside it",
+        (_, Tier::Covered) => "the checkpoint covers all work that is taken out",
+    };
+    Ok(Made { summary: compacted.summary, details: compacted.details, remark: Some(remark) })
 }
 
 impl CompactArgs {
@@ -77,23 +120,14 @@ fn given_cut(branch: &Branch, id: &str) -> Result<Cut> {
 }
 
 /// What the command did, for the person at the terminal.
-fn figures(
-    branch: &Branch,
-    cut: &Cut,
-    draft: &Draft,
-    compacted: &verbatim::Compacted,
-    start: Instant,
-) {
+fn figures(branch: &Branch, cut: &Cut, made: &Made, start: Instant) {
     let session = branch.session;
     let note = |text: String| output::stderr(&format!("pi-stet: {text}\n"));
-    if session.malformed_lines > 0 {
-        note(format!("{} damaged lines were passed over", session.malformed_lines));
-    }
     if let Some(why) = &branch.broken {
         note(why.clone());
     }
-    if draft.is_mixed() {
-        note(wording::MIXED_CONTEXT_NOTICE.to_owned());
+    if let Some(remark) = made.remark {
+        note(remark.to_owned());
     }
     let tail_from = branch
         .get(cut.first_kept)
@@ -104,8 +138,8 @@ fn figures(
         byte_size(session.bytes()),
         grouped(branch.len() as u64),
         grouped(cut.first_kept as u64),
-        grouped(compacted.summary.chars().count() as u64),
-        grouped(estimate_tokens(&compacted.summary)),
+        grouped(made.summary.chars().count() as u64),
+        grouped(estimate_tokens(&made.summary)),
     ));
     note(format!(
         "about {} tokens were in context; what came after {tail_from} stays as it is; {:.1} ms, no model call",

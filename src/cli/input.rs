@@ -4,9 +4,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::output;
 use crate::error::{Error, Result};
 use crate::session::{Reading, Session};
-use crate::text::iso_time;
+use crate::text::{counted, iso_time};
 
 /// Bytes that an envelope or a piped session may have at most.
 pub const MAX_BYTES: u64 = 2 << 30;
@@ -35,9 +36,20 @@ pub fn with_session<T>(
 ) -> Result<T> {
     if path.as_os_str() == "-" {
         let bytes = stdin()?;
-        return use_it(&Session::from_jsonl(&bytes, reading)?);
+        return noted(Session::from_jsonl(&bytes, reading)?, use_it);
     }
-    use_it(&Session::open(path, reading)?)
+    noted(Session::open(path, reading)?, use_it)
+}
+
+/// Says what of the session could not be read before it is used.
+fn noted<T>(session: Session, use_it: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
+    if session.malformed_lines > 0 {
+        let lines = usize::try_from(session.malformed_lines).unwrap_or(usize::MAX);
+        let were = if lines == 1 { "was" } else { "were" };
+        let lines = counted(lines, "damaged line", "damaged lines");
+        output::stderr(&format!("pi-stet: {lines} {were} passed over\n"));
+    }
+    use_it(&session)
 }
 
 /// Now, ISO 8601.

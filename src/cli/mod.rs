@@ -68,6 +68,9 @@ struct CompactArgs {
     /// Let Pi's rule choose it: keep about so many tokens of recent conversation
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     keep_recent_tokens: u64,
+    /// Make it of the conversation, or of the model's own checkpoint
+    #[arg(long, value_name = "METHOD", value_parser = ["verbatim", "checkpoint"], default_value = "verbatim")]
+    method: String,
     /// Trim the conversation in the checkpoint: 25%, 80000c (characters), 20000t (tokens) or off
     #[arg(long, value_name = "BUDGET")]
     cap: Option<String>,

@@ -11,6 +11,9 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
         let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
         verify::verify(&branch, &session.header.cwd)
     })?;
+    if report.compactions == 0 {
+        return output::stdout("nothing to verify: no verbatim compaction on this branch\n");
+    }
     let looked_at = format!(
         "{}, {} compared with the raw entries",
         counted(report.compactions, "verbatim compaction", "verbatim compactions"),

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use super::input;
+use super::{input, output};
 use crate::error::Error;
 use crate::hook;
 use crate::manifest::{DEADLINE_MS, STDIN_MS};
 use crate::protocol::reply::Reply;
 
-/// Status when no usable envelope came, and after a defect of ours.
+/// Status when no usable envelope came or no reply could be written, and after a defect of ours.
 const NO_ENVELOPE: u8 = 2;
 const DEFECT: u8 = 70;
 
@@ -52,7 +52,8 @@ fn watch() {
 
 fn reply_and_exit(error: &Error, status: u8) {
     if !REPLIED.swap(true, Ordering::SeqCst) {
-        write(&Reply::of_error(error));
+        // The status tells that there is no reply where even this fails.
+        let _ = write(&Reply::of_error(error));
         std::process::exit(i32::from(status));
     }
 }
@@ -64,15 +65,22 @@ fn finish(reply: &Reply, status: u8) -> ExitCode {
             std::thread::park();
         }
     }
-    write(reply);
-    ExitCode::from(status)
+    match write(reply) {
+        Ok(()) => ExitCode::from(status),
+        Err(error) => {
+            output::stderr(&format!("pi-stet: cannot write the reply: {error}\n"));
+            ExitCode::from(NO_ENVELOPE)
+        }
+    }
 }
 
-fn write(reply: &Reply) {
+/// A host that went away is told nothing, and that is no error.
+fn write(reply: &Reply) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(reply)?;
+    text.push(b'\n');
     let mut out = std::io::stdout().lock();
-    if let Ok(mut text) = serde_json::to_vec(reply) {
-        text.push(b'\n');
-        // The host may be gone; then nobody is left to tell.
-        let _ = out.write_all(&text).and_then(|()| out.flush());
+    match out.write_all(&text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
     }
 }

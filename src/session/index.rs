@@ -1,10 +1,10 @@
 //! The entries of a session in file order: what they are, where they lie, whose child they are.
 //! About 60 bytes an entry, so that a session of any size fits.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::head::{Head, Kind, Parent, Role};
-use super::scan::made_up_id;
 use crate::error::{Error, Result};
 
 /// Where an entry's JSON lies in its source, in bytes.
@@ -224,4 +224,9 @@ fn too_many() -> Error {
         path: "the session".into(),
         why: "more entries than can be counted".into(),
     }
+}
+
+/// The ids that entries of format v1 get: their position, as Pi's ids look.
+fn made_up_id(position: usize) -> Cow<'static, str> {
+    Cow::Owned(format!("{position:08x}"))
 }

@@ -41,7 +41,7 @@ const NEWEST_VERSION: f64 = 3.0;
 const SHORT_LINE: u64 = 2048;
 const RESULT_EDGE: u64 = 512;
 /// The last bytes of a compaction in which its details are looked for.
-const OUTLINE_EDGES: [u64; 2] = [64 << 10, 4 << 20];
+const OUTLINE_EDGES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 4 << 20];
 
 /// A session: where its entries lie. Bodies are read when asked for.
 pub struct Session<'a> {

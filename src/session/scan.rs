@@ -1,7 +1,6 @@
 //! One pass over the lines of a session: where each entry lies and who its parent is. Bodies are
 //! not kept; a line longer than the window is passed over in pieces.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
@@ -238,7 +237,8 @@ impl Scan<'_, '_> {
         let mut piece = vec![0u8; WINDOW];
         let mut at = start + window.len() as u64;
         let mut tail = window[window.len().saturating_sub(EDGE)..].to_vec();
-        let mut doubts = Doubts::about(window);
+        let mut doubts = Doubts::default();
+        doubts.look_at(window);
         let mut end = len;
         while at < len {
             let room = piece.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
@@ -275,6 +275,9 @@ impl Scan<'_, '_> {
     }
 }
 
+/// Made once: a session has many lines.
+static PARENT: Lazy<Finder> = Lazy::new(|| Finder::new(Doubts::KEY));
+
 /// What makes a line doubtful whose edges look well: a second parent (two lines became one; inside
 /// a string the key's quotes are escaped), or zeros (a block of the disk was never written).
 #[derive(Default)]
@@ -299,18 +302,19 @@ fn is_doubtful(line: &[u8]) -> bool {
 impl Doubts {
     const KEY: &'static [u8] = b"\"parentId\":";
 
+    /// A whole line.
     fn about(line: &[u8]) -> Doubts {
-        let mut doubts = Doubts::default();
-        doubts.look_at(line);
-        doubts
+        let parents = PARENT.find_iter(line).take(2).count();
+        Doubts { parents, zeros: memchr::memchr(0, line).is_some(), seam: Vec::new() }
     }
 
+    /// A line in parts.
     fn look_at(&mut self, part: &[u8]) {
-        let parents = |bytes: &[u8]| memchr::memmem::find_iter(bytes, Self::KEY).take(2).count();
         let short_of_a_key = Self::KEY.len() - 1;
         self.seam.extend_from_slice(&part[..part.len().min(short_of_a_key)]);
-        self.parents += parents(&self.seam) + parents(part);
-        self.zeros |= memchr::memchr(0, part).is_some();
+        let part_alone = Doubts::about(part);
+        self.parents += part_alone.parents + Doubts::about(&self.seam).parents;
+        self.zeros |= part_alone.zeros;
         self.seam.clear();
         self.seam.extend_from_slice(&part[part.len().saturating_sub(short_of_a_key)..]);
     }
@@ -327,9 +331,4 @@ fn too_long() -> Error {
 /// A content block also has a `type` and may have an `id`; an entry has a place in the tree.
 fn is_surely_an_entry(head: &Head) -> bool {
     !head.id.is_empty() && !matches!(head.parent, head::Parent::Absent)
-}
-
-/// The ids that entries of format v1 get: their position, as Pi's ids look.
-pub fn made_up_id(position: usize) -> Cow<'static, str> {
-    Cow::Owned(format!("{position:08x}"))
 }

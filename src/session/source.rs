@@ -18,11 +18,12 @@ impl<'a> Source<'a> {
     pub fn open(path: &Path) -> Result<Source<'a>> {
         let name = path.display().to_string();
         let read = |source: io::Error| Error::Read { path: name.clone(), source };
-        let file = File::open(path).map_err(read)?;
-        let meta = file.metadata().map_err(read)?;
-        if !meta.is_file() {
+        // Asked before opening: to open a pipe would wait for somebody who writes to it.
+        if !std::fs::metadata(path).map_err(read)?.is_file() {
             return Err(Error::NotASession { path: name, why: "not a regular file".into() });
         }
+        let file = File::open(path).map_err(read)?;
+        let meta = file.metadata().map_err(read)?;
         Ok(Source::File { file, len: meta.len(), path: name })
     }
 

@@ -4,9 +4,9 @@
 use super::carried::{self, Carried};
 use super::details::{self, SpanMeta, StoredSpan};
 use super::item::{Item, ItemKind};
-use super::render::span_suffix;
 use super::span;
 use super::startup::Selection;
+use super::tags::span_suffix;
 use crate::error::Result;
 use crate::json::{self, Fields};
 use crate::session::file_lists::FileLists;

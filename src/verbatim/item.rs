@@ -1,5 +1,7 @@
 //! The lines of a span: one item for each part of a message that a checkpoint keeps.
 
+use super::details::SpanMeta;
+
 /// What an item is; `name` is how details call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemKind {
@@ -41,6 +43,9 @@ pub struct Item {
     pub entry: String,
     pub text: String,
 }
+
+/// A span with its items, as it was stored or derived.
+pub type SpanRef<'a> = (&'a SpanMeta, &'a [Item]);
 
 /// Items are separated by one line break.
 pub fn join(items: &[Item]) -> String {

@@ -12,6 +12,7 @@ pub mod render;
 pub mod signature;
 pub mod span;
 pub mod startup;
+mod tags;
 pub mod verify;
 pub mod wording;
 
@@ -24,11 +25,11 @@ use crate::session::projection::{self, Edits, Projection};
 use crate::session::{Branch, Detail, file_lists};
 use crate::settings::{Limit, Measure};
 use crate::text::estimate_tokens;
-use budget::SpanRef;
 use carried::SectionSize;
 use details::SpanMeta;
 use evidence::Evidence;
 pub use history::{Base, BaseKind, History};
+use item::SpanRef;
 use pins::Pin;
 use render::{Checkpoint, Remarks};
 use span::Span;
@@ -110,7 +111,7 @@ pub fn draft<'b>(branch: &'b Branch<'b, 'b>, request: &Request) -> Result<Option
         at: request.at.to_owned(),
         trigger: request.trigger.to_owned(),
         words: request.words.map(str::to_owned),
-        suffix: render::span_suffix(&span.items),
+        suffix: tags::span_suffix(&span.items),
         from: span.from.clone(),
         to: span.to.clone(),
     };

@@ -3,7 +3,7 @@
 
 use super::details::{self, StoredSpan};
 use super::item::Item;
-use super::{budget, history, pins, render, span, startup};
+use super::{budget, history, pins, render, span, startup, tags};
 use crate::error::Result;
 use crate::json::{self, Fields};
 use crate::session::file_lists::SpanFiles;
@@ -195,18 +195,18 @@ fn in_summary(summary: &str, span: &StoredSpan) -> Option<String> {
     if summary.contains(&render::whole_span((meta, items))) {
         return None;
     }
-    let opened = render::open_tag(meta, true);
+    let opened = tags::open_tag(meta, true);
     if let Some(at) = summary.find(&opened) {
         let body = &summary[at + opened.len()..];
-        let Some(end) = body.find(&render::close_tag(meta)) else {
+        let Some(end) = body.find(&tags::close_tag(meta)) else {
             return Some("its tag is not closed".into());
         };
-        let lines = body[..end].strip_prefix(&render::trimmed_note((meta, items)));
+        let lines = body[..end].strip_prefix(&tags::trimmed_note((meta, items)));
         let Some(lines) = lines else { return Some("it is trimmed without a note".into()) };
         return (!is_trimmed_from(lines, items))
             .then(|| "a line of it is neither verbatim nor a marked cut".into());
     }
-    let emptied = render::emptied_numbers(summary).any(|numbers| numbers.contains(&meta.n));
+    let emptied = tags::emptied_numbers(summary).any(|numbers| numbers.contains(&meta.n));
     (!emptied).then(|| "it is neither whole nor marked as trimmed".to_owned())
 }
 

@@ -1,5 +1,6 @@
 // The checkpoint method: the model's own note, a digest of what it does not know.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
@@ -369,8 +370,10 @@ function sessionNamed(id) {
 }
 
 test("a session whose id leads out of the folder: no file, one notice, and the note counts", async (t) => {
-  const chat = await openChat(t, { env: METHOD, session: sessionNamed("../../work/AGENTS") });
-  assert.equal(await sessionId(chat), "../../work/AGENTS", "Pi takes it as it is");
+  // From the checkpoints' folder to the project's.
+  const id = ["..", "..", "work", "AGENTS"].join("/");
+  const chat = await openChat(t, { env: METHOD, session: sessionNamed(id) });
+  assert.equal(await sessionId(chat), id, "Pi takes it as it is");
   writeFileSync(join(chat.ws.cwd, "AGENTS.md"), "Rules of the project.");
   await chat.user("Build it.", [{ calls: [note("THE NOTE")] }, "Noted."]);
   await keepThis(chat);
@@ -399,6 +402,35 @@ test("a symbolic link in the file's place is left alone", async (t) => {
   assert.match(result.message.content[0].text, /not a plain file/);
   await keepThis(chat);
   assert.equal(section((await compactNoted(chat)).summary, "checkpoint"), "THE NOTE");
+});
+
+test("a full disk: the note counts, the old file stays whole, and there is one notice", async (t) => {
+  const chat = await openChat(t, { env: METHOD });
+  const folder = join(chat.ws.agentDir, "checkpoints");
+  mkdirSync(folder, { mode: 0o700 });
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k,mode=700", "small", folder]);
+  if (mounted.status !== 0) return t.skip(`needs the right to mount: ${mounted.stderr}`);
+  try {
+    await chat.user("Build it.", [{ calls: [note("THE FIRST NOTE")] }, "Noted."]);
+    const id = await sessionId(chat);
+    const before = fileOf(chat, id).text;
+    // What is left of the disk goes to somebody else.
+    assert.throws(() => {
+      for (let n = 0; ; n += 1) writeFileSync(join(folder, `other-${n}`), "x".repeat(4096));
+    }, /ENOSPC/);
+    await chat.user("Go on.", [{ calls: [note(`THE SECOND NOTE ${prose("with much to say", 5900)}`)] }, "Noted."]);
+    await goOn(chat);
+    assert.equal(fileOf(chat, id).text, before, "the old file is whole");
+    const result = (await chat.branch()).findLast((entry) => entry.message?.toolName === "checkpoint_update");
+    assert.equal(result.message.isError, false);
+    assert.match(result.message.content[0].text, /could not be written.*the session has it/);
+    assert.equal(chat.notices().filter((notice) => /No space left/.test(notice)).length, 1, "told once, not every turn");
+    await keepThis(chat);
+    assert.match(section((await compactNoted(chat)).summary, "checkpoint"), /^THE SECOND NOTE/);
+  } finally {
+    // Before the workspace goes, which the chat does by itself.
+    spawnSync("umount", ["--lazy", folder]);
+  }
 });
 
 test("a file of the older extension is an anchor, and stays", async (t) => {

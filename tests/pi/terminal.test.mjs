@@ -40,25 +40,29 @@ test("/compact says what it does on this branch", async (t) => {
   await terminal.shows("Compact with a summary that a model writes");
 });
 
-test("the dialog is answered by keys", async (t) => {
-  const { terminal, compactions, settings } = await openTerminal(t, { PI_STET_MAX_SUMMARY_CHARS: "4000" });
-  const choices = [
-    "Apply the cap this time",
-    "Apply the cap from now on",
-    "Turn the cap off for this session",
-    "Change the budget",
-    "Cancel the compaction",
-  ];
+const CHOICES = [
+  "Apply the cap this time",
+  "Apply the cap from now on",
+  "Turn the cap off for this session",
+  "Change the budget",
+  "Cancel the compaction",
+];
+
+test("the dialog is dismissed with Escape", async (t) => {
+  const { terminal, compactions } = await openTerminal(t, { PI_STET_MAX_SUMMARY_CHARS: "4000" });
   await submit(terminal, "/compact ");
-  for (const choice of choices) await terminal.shows(choice);
+  for (const choice of CHOICES) await terminal.shows(choice);
   terminal.press("escape");
   await terminal.shows("cancelled");
   assert.deepEqual(compactions(), []);
+});
 
+test("the dialog is answered by keys, and the notice is there when the compaction has been drawn", async (t) => {
+  const { terminal, compactions, settings } = await openTerminal(t, { PI_STET_MAX_SUMMARY_CHARS: "4000" });
   await submit(terminal, "/compact ");
-  await terminal.shows(choices[4]);
+  await terminal.shows(`→ ${CHOICES[0]}`);
   terminal.press("down");
-  await terminal.shows(choices[1]);
+  await terminal.shows(`→ ${CHOICES[1]}`);
   terminal.press("enter");
   await terminal.shows("Compacted verbatim");
   assert.match(compactions()[0].summary, /trimmed="true"/);

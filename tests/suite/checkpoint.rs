@@ -61,6 +61,32 @@ fn a_rule_of_few_characters_is_never_too_long_for_a_small_span() {
 }
 
 #[test]
+fn errors_come_before_answers_and_answers_before_calls() {
+    let mut session = Session::new().user("go");
+    for n in 0..100 {
+        session = session
+            .assistant(&format!("Step {n}. {}", "Many words about it. ".repeat(8)))
+            .call("bash", json!({ "command": format!("make target-{n}") }))
+            .ok("out");
+        if n % 10 == 0 {
+            session = session
+                .call("bash", json!({ "command": format!("fail {n}") }))
+                .error(&format!("error {n}"));
+        }
+    }
+    let digest = digest(&kept(session));
+    assert!(digest.chars().count() <= 6000);
+    assert_eq!(digest.matches("[TOOL-ERROR]").count(), 10, "all errors: {digest}");
+    let said = digest.matches("[ASSISTANT]").count();
+    assert!((10..100).contains(&said), "{said}");
+    assert!(digest.contains("Step 99.") && !digest.contains("Step 0."), "the newest stay");
+    let calls = digest.matches("\n[TOOL] ").count();
+    let left_out =
+        format!("Left out here: {} assistant steps, {} tool calls", 100 - said, 100 - calls);
+    assert!(digest.contains(&left_out), "{left_out}: {digest}");
+}
+
+#[test]
 fn calls_have_their_main_argument_and_the_entry_of_their_result() {
     let digest = digest(&kept(
         Session::new()

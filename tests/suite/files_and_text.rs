@@ -350,3 +350,15 @@ fn times_come_from_the_session_and_the_envelope() {
     assert_eq!((&span["first"], &span["last"]), (&json!("e0000001"), &json!("e0000002")));
     assert_eq!(span["tokensBefore"], json!(50_000));
 }
+
+/// To open a pipe waits for somebody who writes to it: the kind of file is asked first.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_session_and_nobody_waits_for_its_writer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("session.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let error = Opened::open(&pipe, Reading::AsPi).err().expect("it is no session");
+    assert_eq!(error.code(), "not-a-session");
+}

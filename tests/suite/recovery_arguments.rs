@@ -176,7 +176,7 @@ fn descriptions_name_triggers_and_limits() {
     ] {
         assert!(lookup.description.to_lowercase().contains(word), "{word}: {}", lookup.description);
     }
-    assert_eq!(serde_json::to_value(&lookup.execution_mode).expect("JSON"), "sequential");
+    assert_eq!(serde_json::to_value(lookup.execution_mode).expect("JSON"), "sequential");
     let all: String = manifest.tools.iter().map(|tool| tool.description.as_str()).collect();
     for word in ["exact", "compacted", "as it is now"] {
         assert!(all.contains(word), "{word}");

@@ -111,7 +111,7 @@ pub fn failure(kind: &str, message: &str) -> Value {
 /// The newest tool result that the model was given.
 pub fn last_page(reply: &Value) -> String {
     let messages = reply["complete"]["messages"].as_array().expect("messages");
-    let results = messages.iter().filter(|message| message["role"] == "toolResult");
+    let mut results = messages.iter().filter(|message| message["role"] == "toolResult");
     results
         .next_back()
         .and_then(|result| result["content"][0]["text"].as_str())

@@ -11,6 +11,10 @@ pub fn lone(unit: u16) -> char {
 
 /// A JSON text as it stands in the file: stand-ins become `\ud83d` escapes.
 pub fn wire(json: &str) -> String {
+    // The first byte of every stand-in in UTF-8; most texts have none, and some are long.
+    if memchr::memchr(0xF3, json.as_bytes()).is_none() {
+        return json.to_owned();
+    }
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match STAND_INS.contains(&(c as u32)) {
