@@ -9,7 +9,7 @@ fn one_call_finds_a_fact_again() {
     let folder = tempfile::tempdir().expect("a folder");
     for seed in [11] {
         let file = folder.path().join("story.jsonl");
-        let facts = write_story(&file, seed, 800_000).expect("room for the session");
+        let facts = write_story(&file, seed, 400_000).expect("room for the session");
         let kinds: std::collections::BTreeSet<_> = facts.iter().map(|fact| fact.kind).collect();
         assert!(facts.len() > 140 && kinds.len() > 15, "{} facts, {kinds:?}", facts.len());
         let found = ask_for_all(&file, &facts, seed, 3, false, true);

@@ -145,7 +145,7 @@ impl<W: Write> Story<W> {
                 self.tool(&thought, "bash", command, &output)
             }
             Place::LongLine => {
-                let output = in_long_line(&mut self.dice, line, 12_000);
+                let output = in_long_line(&mut self.dice, line, 6_000);
                 self.tool(
                     &thought,
                     "bash",
@@ -154,7 +154,7 @@ impl<W: Write> Story<W> {
                 )
             }
             Place::Written => {
-                let content = among(&mut self.dice, line, before * 8, after * 8);
+                let content = among(&mut self.dice, line, before * 4, after * 4);
                 let path = noise::path(&mut self.dice);
                 self.argument("write", json!({ "path": path, "content": content }))
             }
