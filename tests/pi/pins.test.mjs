@@ -7,12 +7,10 @@ import { assertCheckpoints, assertNoTrace, assertResumes } from "./expect.mjs";
 import { bash, isAssistant, isToolResult, isUser } from "./harness/conversation.mjs";
 import { textOf } from "./harness/server.mjs";
 
-/** What a checkpoint holds pinned: { entry: { what, label, text } }. */
+/** What a checkpoint holds pinned, in its order: a map from entry to { what, label, text }. (An object would put ids of digits alone first.) */
 function pinned(summary) {
   const blocks = /^<(pinned[-\d]*) entry="([^"]+)" what="([^"]*)" label="((?:[^"\\]|\\.)*)">\n([^]*?)\n<\/\1>\n/gm;
-  return Object.fromEntries(
-    [...summary.matchAll(blocks)].map(([, , entry, what, label, text]) => [entry, { what, label, text }]),
-  );
+  return new Map([...summary.matchAll(blocks)].map(([, , entry, what, label, text]) => [entry, { what, label, text }]));
 }
 
 async function talk(chat, topic) {
@@ -40,11 +38,11 @@ test("a pinned output is in every later checkpoint until its label goes", async 
   const blocks = [];
   for (const topic of ["hail", "fog", "dew"]) {
     const summary = await compact(chat, topic);
-    const pin = pinned(summary)[result.id];
+    const pin = pinned(summary).get(result.id);
     assert.equal(pin.what, "output of bash");
     assert.equal(pin.label, 'keep: the table of \\u003crain\\u003e and \\"numbers\\"');
     assert.equal(pin.text, output("rain", 60), "word for word, output included");
-    assert.deepEqual(Object.keys(pinned(summary)), [result.id]);
+    assert.deepEqual([...pinned(summary).keys()], [result.id]);
     blocks.push(/^<pinned-entries [^]*^<\/pinned-entries>\n/m.exec(summary)[0]);
   }
   assert.equal(new Set(blocks).size, 1);
@@ -76,17 +74,17 @@ test("whatever was said can be pinned; other labels pin nothing; what is in the 
   await chat.compact();
   const { summary } = (await chat.compactions()).at(-1);
   const pins = pinned(summary);
-  assert.deepEqual(Object.keys(pins), [question.id, answer.id, command, note], "in the order of the branch");
+  assert.deepEqual([...pins.keys()], [question.id, answer.id, command, note], "in the order of the branch");
   assert.deepEqual(
-    Object.values(pins).map(({ what }) => what),
+    [...pins.values()].map(({ what }) => what),
     ["user", "assistant", "user bash", "custom weather"],
   );
-  assert.equal(pins[question.id].text, "What about rain?");
-  assert.match(pins[answer.id].text, /^\[thinking\]\nThinking about rain alone\.\nI look at rain\.\n\[tool call\] bash \{"command":"sed /);
-  assert.equal(pins[command].text, `$ cat small.txt\n${output("small", 12)}`);
-  assert.equal(pins[note].text, "It is raining outside.");
+  assert.equal(pins.get(question.id).text, "What about rain?");
+  assert.match(pins.get(answer.id).text, /^\[thinking\]\nThinking about rain alone\.\nI look at rain\.\n\[tool call\] bash \{"command":"sed /);
+  assert.equal(pins.get(command).text, `$ cat small.txt\n${output("small", 12)}`);
+  assert.equal(pins.get(note).text, "It is raining outside.");
 
-  assert.ok(pinned(await compact(chat, "hail"))[inTail.id], "when the cut has passed it, it is there");
+  assert.ok(pinned(await compact(chat, "hail")).get(inTail.id), "when the cut has passed it, it is there");
 });
 
 test("a !! command is never pinned", async (t) => {
@@ -109,12 +107,12 @@ test("a label counts whatever branch set it, and comes along into a fork", async
   await chat.helper(`tree ${here}`);
   assert.ok(!(await chat.branch()).some((entry) => entry.type === "label"), "the label's entry is not on this branch");
   await talk(chat, "snow");
-  assert.equal(pinned(await compact(chat, "hail"))[result.id].text, output("rain", 60));
+  assert.equal(pinned(await compact(chat, "hail")).get(result.id).text, output("rain", 60));
 
   await chat.user("The fork begins here.", ["Yes."]);
   await chat.pi.send({ type: "fork", entryId: (await chat.newest(isUser)).id });
   await talk(chat, "fog");
-  assert.equal(pinned(await compact(chat, "dew"))[result.id].text, output("rain", 60));
+  assert.equal(pinned(await compact(chat, "dew")).get(result.id).text, output("rain", 60));
 });
 
 test("--no-session: labels come with the branch", async (t) => {
@@ -123,7 +121,7 @@ test("--no-session: labels come with the branch", async (t) => {
   const result = await outputOf(chat, "rain");
   await chat.helper(`label ${result.id} keep`);
   await talk(chat, "snow");
-  assert.equal(pinned(await compact(chat, "hail"))[result.id].text, output("rain", 60));
+  assert.equal(pinned(await compact(chat, "hail")).get(result.id).text, output("rain", 60));
 });
 
 test("pins are not trimmed and count against the budget; their text cannot close them", async (t) => {
@@ -138,9 +136,9 @@ test("pins are not trimmed and count against the budget; their text cannot close
   await chat.command("/cap-compaction on 5000c");
   const summary = await compact(chat, "hail");
   const pins = pinned(summary);
-  assert.equal(pins[odd.id].text, textOf(odd.message.content));
+  assert.equal(pins.get(odd.id).text, textOf(odd.message.content));
   assert.match(summary, new RegExp(`^<pinned-3 entry="${odd.id}"`, "m"));
-  assert.equal(pins[result.id].text, output("rain", 60));
+  assert.equal(pins.get(result.id).text, output("rain", 60));
   assert.ok(output("rain", 60).length > 1500);
   assert.ok(sectionOf(summary).length <= 5000, "together with the conversation they fit");
   assert.match(summary, /trimmed="true"/);
