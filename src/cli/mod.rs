@@ -48,7 +48,7 @@ enum Command {
     /// Print the JSON Schema of the protocol's types
     Schema {
         /// Which of them
-        #[arg(value_parser = protocol::SCHEMAS)]
+        #[arg(value_parser = protocol::schema_names())]
         name: String,
     },
     /// Check the installation and say what to do about each fault
@@ -191,7 +191,7 @@ pub fn run() -> ExitCode {
         Command::Status(args) => status::run(&args),
         Command::Manifest => print_json(&manifest::manifest()),
         Command::Schema { name } => match protocol::schema(&name) {
-            Some(schema) => output::stdout(&schema),
+            Some(schema) => output::stdout(schema),
             None => Err(Error::Usage(format!("no schema is named {name}"))),
         },
         Command::Doctor => doctor::run(),

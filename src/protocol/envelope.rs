@@ -2,17 +2,19 @@
 
 use std::collections::HashMap;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// One event of the host with all that is needed to answer it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(title = "pi-stet envelope, protocol 1")]
+#[cfg_attr(test, schemars(title = "pi-stet envelope, protocol 1"))]
 pub struct Envelope<'a> {
     /// The protocol version; this is 1.
-    #[schemars(extend("const" = 1))]
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
     pub protocol: u64,
     /// The event's name: one of Pi's event names, `tool`, or `command`.
     pub event: String,
@@ -20,7 +22,7 @@ pub struct Envelope<'a> {
     pub host: Host,
     /// The session, by file or inline; absent where the manifest says `"session": false`.
     #[serde(default, borrow)]
-    #[schemars(with = "Option<SessionForm>")]
+    #[cfg_attr(test, schemars(with = "Option<SessionForm>"))]
     pub session: Option<SessionField<'a>>,
     /// Where Pi cuts; with `session_before_compact` only.
     #[serde(default)]
@@ -51,7 +53,7 @@ pub struct Envelope<'a> {
     pub record: bool,
     /// What the event carries; see the page for each event's fields.
     #[serde(default, borrow)]
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub payload: Option<&'a RawValue>,
     /// On a later step: the answers to the asks so far, by ask id.
     #[serde(default)]
@@ -61,12 +63,13 @@ pub struct Envelope<'a> {
     pub completion: Option<Completion>,
     /// On a later step: the `state` of the last reply, unchanged.
     #[serde(default, borrow)]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub state: Option<&'a RawValue>,
 }
 
 /// Who calls.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Host {
     pub name: String,
@@ -86,7 +89,8 @@ pub struct Host {
     pub compaction: Option<CompactionSettings>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSettings {
     /// Tokens that are kept free for the answer.
@@ -120,6 +124,7 @@ fn even_null<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<&'de RawVa
 }
 
 /// The session, by reference or inline.
+#[cfg(test)]
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(
@@ -150,7 +155,8 @@ enum SessionForm {
 }
 
 /// Pi's own choice of what stays.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
     /// The first entry that stays in the context; it is handed back unchanged.
@@ -162,7 +168,8 @@ pub struct Cut {
     pub tokens_before: f64,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub provider: String,
@@ -175,14 +182,16 @@ pub struct Model {
     pub context_window: Option<f64>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ContextFile {
     pub path: String,
     pub content: String,
 }
 
 /// A file that an earlier, recorded call read.
-#[derive(Debug, Clone, Deserialize, serde::Serialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, serde::Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct File {
     /// What the file is to the call.
@@ -193,7 +202,8 @@ pub struct File {
 }
 
 /// How a person (or the clock) answered an ask.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Answer {
     /// The chosen option, the typed text, or `true`/`false` for a confirmation.
@@ -203,7 +213,8 @@ pub struct Answer {
 }
 
 /// How a model call ended: one of the two is there.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Completion {
     /// Pi's AssistantMessage.
@@ -211,7 +222,8 @@ pub struct Completion {
     pub error: Option<CompletionError>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CompletionError {
     /// `noModel`, `unresolvedModel` or `provider`.
     pub kind: String,
@@ -220,7 +232,8 @@ pub struct CompletionError {
 }
 
 /// The payload of `session_before_compact`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct BeforeCompact {
     /// `manual`, `threshold` or `overflow`.
@@ -231,7 +244,8 @@ pub struct BeforeCompact {
 }
 
 /// The payload of `session_compact`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compacted {
     pub compaction_id: String,
@@ -245,7 +259,8 @@ pub struct Compacted {
 }
 
 /// The payload of `session_compact_failed`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactFailed {
     pub reason: String,
@@ -254,7 +269,8 @@ pub struct CompactFailed {
 }
 
 /// The payload of `tool`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolCall {
     pub name: String,
@@ -263,14 +279,16 @@ pub struct ToolCall {
 }
 
 /// The payload of `context_with_system`: the transcript that is about to be sent.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContextWithSystem {
     pub messages: Vec<Skeleton>,
 }
 
 /// A message of a transcript without its content.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Skeleton {
     pub role: String,
@@ -282,7 +300,8 @@ pub struct Skeleton {
 }
 
 /// The payload of `command`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Command {
     pub name: String,

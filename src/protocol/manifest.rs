@@ -1,14 +1,16 @@
 //! The manifest: what a host registers for this binary. The extension knows nothing else about it.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(title = "pi-stet manifest, protocol 1")]
+#[cfg_attr(test, schemars(title = "pi-stet manifest, protocol 1"))]
 pub struct Manifest {
-    #[schemars(extend("const" = 1))]
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
     pub protocol: u64,
     pub name: String,
     pub version: String,
@@ -21,7 +23,8 @@ pub struct Manifest {
 }
 
 /// The bounds that the binary keeps by itself.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// From start to reply, in milliseconds.
@@ -32,7 +35,8 @@ pub struct Limits {
     pub reply_bytes: u64,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Hook {
     /// Pi's name of the event.
@@ -48,14 +52,16 @@ pub struct Hook {
     pub active: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum When {
     /// The branch has a compaction.
     Compacted,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     pub name: String,
@@ -66,7 +72,7 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_snippet: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
+    #[cfg_attr(test, schemars(default))]
     pub prompt_guidelines: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_mode: Option<ExecutionMode>,
@@ -78,14 +84,16 @@ pub struct Tool {
     pub call_line: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ExecutionMode {
     Sequential,
     Parallel,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Command {
     pub name: String,
@@ -97,7 +105,8 @@ pub struct Command {
 }
 
 /// A section of the system prompt, set by the host without starting a process.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PromptSection {
     pub tag: String,
@@ -106,7 +115,8 @@ pub struct PromptSection {
 }
 
 /// How a custom message of ours is shown.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MessageType {
     pub custom_type: String,

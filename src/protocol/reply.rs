@@ -1,5 +1,6 @@
 //! The reply: what the binary writes to standard output, one JSON object.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,18 +10,19 @@ use super::envelope::File;
 use crate::error::Error;
 
 /// At most one of `result`, `ask`, `complete` and `error`; none of them means: no opinion.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(title = "pi-stet reply, protocol 1")]
+#[cfg_attr(test, schemars(title = "pi-stet reply, protocol 1"))]
 pub struct Reply {
-    #[schemars(extend("const" = 1))]
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
     pub protocol: u64,
     /// What the host does with the event; its form depends on the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Applied in order, before the next step if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
+    #[cfg_attr(test, schemars(default))]
     pub effects: Vec<Effect>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Ask>,
@@ -76,7 +78,8 @@ impl Reply {
 }
 
 /// Something the host does besides answering the event.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Effect {
     /// Tell the person.
@@ -103,7 +106,8 @@ pub enum Effect {
     DescribeCommand { command: String, text: String },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
     Info,
@@ -111,7 +115,8 @@ pub enum Level {
     Error,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum DeliverAs {
     Steer,
@@ -119,7 +124,8 @@ pub enum DeliverAs {
     NextTurn,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub custom_type: String,
@@ -129,7 +135,8 @@ pub struct CustomMessage {
 }
 
 /// A question to the person. The host's clock ends it; what a timeout means, the next step decides.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
     pub id: String,
@@ -143,7 +150,8 @@ pub struct Ask {
     pub timeout_ms: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum AskKind {
     Select,
@@ -152,7 +160,8 @@ pub enum AskKind {
 }
 
 /// A model call that the host makes.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Complete {
     /// `provider/id`; absent: the session's model.
@@ -170,13 +179,15 @@ pub struct Complete {
 }
 
 /// What the call found out by itself, so that a replay need not.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Resolved {
     pub settings: serde_json::Map<String, Value>,
     pub files: Vec<File>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ErrorReply {
     /// Stable, for programs.
     pub code: String,
