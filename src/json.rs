@@ -9,9 +9,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
 
 /// Makes the bytes readable for `serde_json`: invalid UTF-8 and lone surrogate escapes become
 /// U+FFFD, as they do in Pi (which reads files through a UTF-8 decoder) and on the wire to a model.
@@ -136,14 +138,17 @@ pub fn string(raw: &RawValue) -> Option<String> {
 pub fn elements(raw: &RawValue) -> Vec<&RawValue> {
     struct Elements<'a>(Vec<&'a RawValue>);
     impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
-        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
             struct V;
             impl<'de> Visitor<'de> for V {
                 type Value = Vec<&'de RawValue>;
                 fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                     f.write_str("an array")
                 }
-                fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                fn visit_seq<A: SeqAccess<'de>>(
+                    self,
+                    mut seq: A,
+                ) -> std::result::Result<Self::Value, A::Error> {
                     let mut all = Vec::new();
                     while let Some(element) = seq.next_element()? {
                         all.push(element);
@@ -158,14 +163,17 @@ pub fn elements(raw: &RawValue) -> Vec<&RawValue> {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = Fields<'de>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
                 let mut all = Vec::with_capacity(8);
                 while let Some(key) = map.next_key::<Key>()? {
                     all.push((key.0, map.next_value()?));
@@ -181,17 +189,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = Cow<'de, str>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a key")
             }
-            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+            fn visit_borrowed_str<E>(self, key: &'de str) -> std::result::Result<Self::Value, E> {
                 Ok(Cow::Borrowed(key))
             }
-            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+            fn visit_str<E>(self, key: &str) -> std::result::Result<Self::Value, E> {
                 Ok(Cow::Owned(key.to_owned()))
             }
         }
@@ -203,6 +211,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
 pub fn number(value: f64) -> serde_json::Value {
     let whole = value as i64;
     if whole as f64 == value { whole.into() } else { value.into() }
+}
+
+/// The JSON of a value, which a later one takes over as it stands.
+///
+/// Errors: a defect, since whatever is given has a JSON form.
+pub fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>> {
+    serde_json::value::to_raw_value(value).map_err(|error| Error::Defect(error.to_string()))
 }
 
 /// The JSON text without white space outside its strings. Pi writes none, so this mostly borrows.

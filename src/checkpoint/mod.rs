@@ -13,6 +13,7 @@ pub mod store;
 pub mod wording;
 pub mod written;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 pub use source::{Checkpoint, Files, Found, Source};
@@ -79,7 +80,7 @@ impl Tier {
 pub struct Compacted {
     pub tier: Tier,
     pub summary: String,
-    pub details: Value,
+    pub details: Box<RawValue>,
 }
 
 /// Whether the checkpoint covers all work of the positions from `start` to `end`.
@@ -158,8 +159,8 @@ pub fn compact(
     });
     if let Some(details) = details.as_object_mut() {
         let operations: Vec<_> = operations.cloned().collect();
-        for (key, paths) in SpanFiles::of(&operations).into_fields() {
-            details.insert(key.to_owned(), json!(paths));
+        if let Value::Object(files) = json!(SpanFiles::of(&operations)) {
+            details.extend(files);
         }
         if let Some(checkpoint) = checkpoint {
             details.insert("checkpoint".into(), described(checkpoint));
@@ -172,7 +173,7 @@ pub fn compact(
             details.insert("noProgress".into(), json!(true));
         }
     }
-    Ok(Some(Compacted { tier, summary, details }))
+    Ok(Some(Compacted { tier, summary, details: json::to_raw(&details)? }))
 }
 
 fn described(checkpoint: &Checkpoint) -> Value {

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{CompactArgs, input, output};
 use crate::checkpoint::{self, Files, Tier, source};
@@ -31,20 +32,29 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
     figures(&branch, &cut, &made, start);
     if args.json {
         let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
-        let value = json!({
-            "summary": made.summary,
-            "firstKeptEntryId": kept,
-            "tokensBefore": cut.tokens_before,
-            "details": made.details,
+        return output::json_line(&Printed {
+            summary: &made.summary,
+            first_kept_entry_id: kept,
+            tokens_before: cut.tokens_before,
+            details: &made.details,
         });
-        return output::stdout(&format!("{value}\n"));
     }
     output::stdout(&(made.summary + "\n"))
 }
 
+/// What `--json` prints: the fields that Pi wants from a compaction.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed<'a> {
+    summary: &'a str,
+    first_kept_entry_id: Option<&'a str>,
+    tokens_before: u64,
+    details: &'a RawValue,
+}
+
 struct Made {
     summary: String,
-    details: Value,
+    details: Box<RawValue>,
     /// What a person should know about it.
     remark: Option<&'static str>,
 }

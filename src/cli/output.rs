@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 
 pub fn stdout(text: &str) -> Result<()> {
@@ -12,6 +14,12 @@ pub fn stdout(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// One line of JSON.
+pub fn json_line(value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(|e| Error::Defect(e.to_string()))?;
+    stdout(&(text + "\n"))
 }
 
 /// Messages for people; where nobody can read them there is nobody to tell.

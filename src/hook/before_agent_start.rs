@@ -13,7 +13,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
     match Due::of(&branch)? {
         Some(due) if due.saved()?.is_none() => {
             let message = message(due.compaction_id());
-            Ok(Reply { result: Some(json!({ "message": message })), ..Reply::default() })
+            Ok(Reply::of_result(&json!({ "message": message })))
         }
         _ => Ok(Reply::default()),
     }

@@ -1,6 +1,7 @@
 //! `session_before_compact`: Pi is about to compact; we answer in the way of the session's method.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::call::Call;
 use super::cap::{self, Decision};
@@ -108,16 +109,28 @@ impl Compaction<'_, '_> {
         })
     }
 
-    fn answer(&self, summary: &str, details: &Value, effects: Vec<Effect>) -> Reply {
-        Reply {
-            result: Some(json!({ "compaction": {
-                "summary": summary,
-                "firstKeptEntryId": self.cut.first_kept_entry_id,
-                "tokensBefore": json::number(self.cut.tokens_before),
-                "details": details,
-            }})),
-            effects,
-            ..Reply::default()
-        }
+    fn answer(&self, summary: &str, details: &impl Serialize, effects: Vec<Effect>) -> Reply {
+        let compaction = CompactionResult {
+            summary,
+            first_kept_entry_id: &self.cut.first_kept_entry_id,
+            tokens_before: json::number(self.cut.tokens_before),
+            details,
+        };
+        Reply { effects, ..Reply::of_result(&Answer { compaction }) }
     }
+}
+
+#[derive(Serialize)]
+struct Answer<'a, D> {
+    compaction: CompactionResult<'a, D>,
+}
+
+/// Pi's type of this name.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactionResult<'a, D> {
+    summary: &'a str,
+    first_kept_entry_id: &'a str,
+    tokens_before: Value,
+    details: &'a D,
 }

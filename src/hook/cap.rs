@@ -171,11 +171,8 @@ impl Dialog<'_, '_, '_> {
 
     fn cancel(mut self, effects: Vec<Effect>) -> Decision {
         self.effects.extend(effects);
-        let reply = Reply {
-            result: Some(json!({ "cancel": true })),
-            effects: self.effects,
-            ..Reply::default()
-        };
+        let answer = Reply::of_result(&json!({ "cancel": true }));
+        let reply = Reply { effects: self.effects, ..answer };
         Decision::Stop(Box::new(reply))
     }
 

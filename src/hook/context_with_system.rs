@@ -26,7 +26,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
             Item::New => new.clone(),
         })
         .collect();
-    Ok(Reply { result: Some(json!({ "messages": messages })), ..Reply::default() })
+    Ok(Reply::of_result(&json!({ "messages": messages })))
 }
 
 fn seen(skeleton: &Skeleton) -> Seen {

@@ -160,5 +160,5 @@ pub fn result(text: &str, details: Value, is_error: bool, usage: Option<Value>) 
     if let Some(usage) = usage {
         result.insert("usage".into(), usage);
     }
-    Reply { result: Some(Value::Object(result)), ..Reply::default() }
+    Reply::of_result(&result)
 }

@@ -4,10 +4,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use super::envelope::File;
 use crate::error::Error;
+use crate::json;
 
 /// At most one of `result`, `ask`, `complete` and `error`; none of them means: no opinion.
 #[derive(Debug, Serialize)]
@@ -19,7 +21,8 @@ pub struct Reply {
     pub protocol: u64,
     /// What the host does with the event; its form depends on the event.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub result: Option<Box<RawValue>>,
     /// Applied in order, before the next step if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(default))]
@@ -69,6 +72,14 @@ impl Reply {
             hint: error.hint().to_owned(),
         };
         Reply { error: Some(error), ..Reply::default() }
+    }
+
+    /// An answer. What cannot be written as JSON is a defect, and the reply says so.
+    pub fn of_result(result: &impl Serialize) -> Reply {
+        match json::to_raw(result) {
+            Ok(result) => Reply { result: Some(result), ..Reply::default() },
+            Err(error) => Reply::of_error(&error),
+        }
     }
 
     pub fn notify(mut self, level: Level, message: impl Into<String>) -> Reply {

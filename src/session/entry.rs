@@ -72,7 +72,7 @@ pub enum Block {
     ToolCall(ToolCall),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolCall {
     /// Empty where the call has no usable id; it then pairs with nothing.
     pub id: String,
@@ -174,10 +174,8 @@ impl Entry {
     /// Decodes a line; `None` if it is not one JSON object.
     pub fn decode(line: &[u8], detail: Detail) -> Option<Entry> {
         let line = json::mend(line);
-        // Whatever is not kept is best passed over field by field.
-        if detail == Detail::All
-            && line.starts_with("{\"type\":\"message\"")
-            && let Some(message) = typed::message(&line)
+        if line.starts_with("{\"type\":\"message\"")
+            && let Some(message) = typed::message(&line, detail)
         {
             return Some(message);
         }

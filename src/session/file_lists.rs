@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::files::FileOperation;
 use super::paths::relative;
 use crate::json::{self, Fields};
@@ -94,12 +96,16 @@ fn listed<'a>(touches: impl Iterator<Item = (&'a String, &'a Touch)>) -> Vec<Lis
 }
 
 /// The file operations of one compaction as its details hold them: bare paths in the order of their
-/// last touch, the last edit of each modified one beside it.
-#[derive(Debug, Default)]
+/// last touch, the last edit of each modified one beside it. [`FileLists::carry`] reads them.
+#[derive(Debug, Default, Serialize)]
 pub struct SpanFiles {
+    #[serde(rename = "readFiles")]
     pub read: Vec<String>,
+    #[serde(rename = "modifiedFiles")]
     pub modified: Vec<String>,
+    #[serde(rename = "lastEdits")]
     edits: Vec<String>,
+    #[serde(rename = "failedFiles")]
     failed: Vec<String>,
 }
 
@@ -118,16 +124,6 @@ impl SpanFiles {
             files.edits.push(file.edit.unwrap_or_default());
         }
         files
-    }
-
-    /// The fields that go into details; [`FileLists::carry`] reads them.
-    pub fn into_fields(self) -> [(&'static str, Vec<String>); 4] {
-        [
-            ("readFiles", self.read),
-            ("modifiedFiles", self.modified),
-            ("lastEdits", self.edits),
-            ("failedFiles", self.failed),
-        ]
     }
 }
 

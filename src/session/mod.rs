@@ -14,12 +14,14 @@ pub mod pairing;
 pub mod paths;
 pub mod projection;
 mod scan;
+mod shared_work;
 mod source;
 mod typed;
+mod window;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use branch::{Branch, Leaf};
 pub use entry::{
@@ -34,12 +36,13 @@ use crate::error::{Error, Result};
 use index::{Index, Place};
 use serde_json::value::RawValue;
 use source::Source;
+pub use window::Window;
 
 /// The newest session format that is understood.
 const NEWEST_VERSION: f64 = 3.0;
 /// Of a longer tool result only the edges are read: its output is not kept.
 const SHORT_LINE: u64 = 2048;
-const RESULT_EDGE: u64 = 512;
+const RESULT_EDGE: usize = 512;
 /// The last bytes of a compaction in which its details are looked for.
 const OUTLINE_EDGES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 4 << 20];
 
@@ -48,8 +51,8 @@ pub struct Session<'a> {
     source: Source<'a>,
     index: Index,
     reading: Reading,
-    /// Holds one line of a file at a time.
-    scratch: RefCell<Vec<u8>>,
+    /// For readers that have none of their own.
+    window: Mutex<Window>,
     /// For the inline form, the header is what the envelope says.
     pub header: Header,
     /// Labels of an inline session; they win over label entries.
@@ -95,7 +98,7 @@ impl<'a> Session<'a> {
             source,
             index,
             reading,
-            scratch: RefCell::default(),
+            window: Mutex::default(),
             header,
             given_labels: None,
             malformed_lines: findings.malformed_lines,
@@ -126,7 +129,7 @@ impl<'a> Session<'a> {
             source: Source::Memory(bytes),
             index,
             reading,
-            scratch: RefCell::default(),
+            window: Mutex::default(),
             header,
             given_labels: Some(labels),
             malformed_lines: findings.malformed_lines,
@@ -174,8 +177,7 @@ impl<'a> Session<'a> {
         if place.len > limit {
             return Ok(false);
         }
-        let mut scratch = self.scratch.borrow_mut();
-        Ok(memchr::memmem::find(self.line(place, &mut scratch)?, needle).is_some())
+        Ok(memchr::memmem::find(self.line(place, &mut self.window())?, needle).is_some())
     }
 
     pub fn find(&self, id: &str) -> Option<EntryNo> {
@@ -191,16 +193,29 @@ impl<'a> Session<'a> {
     ///
     /// Errors: the file changed since it was opened.
     pub fn read(&self, entry: EntryNo, detail: Detail) -> Result<Entry> {
+        self.read_through(&mut self.window(), entry, detail)
+    }
+
+    /// The same through a window of the caller's, who reads many beside others that do.
+    pub fn read_through(
+        &self,
+        window: &mut Window,
+        entry: EntryNo,
+        detail: Detail,
+    ) -> Result<Entry> {
         let place = self.index.place(entry);
         if detail == Detail::Kept
             && self.role(entry) == Role::ToolResult
             && place.len > SHORT_LINE
-            && let Some(result) = self.long_result(place)?
+            && let Some(result) = self.long_result(place, window)?
         {
             return Ok(result);
         }
-        let mut scratch = self.scratch.borrow_mut();
-        self.decode(entry, self.line(place, &mut scratch)?, detail)
+        self.decode(entry, self.line(place, window)?, detail)
+    }
+
+    fn window(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decodes the line of an entry.
@@ -222,20 +237,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The bytes of one line; in memory they are not copied.
-    fn line<'l>(&'l self, place: Place, scratch: &'l mut Vec<u8>) -> Result<&'l [u8]> {
+    /// The bytes of one line.
+    fn line<'l>(&'l self, place: Place, window: &'l mut Window) -> Result<&'l [u8]> {
         let len = usize::try_from(place.len).unwrap_or(usize::MAX);
-        match &self.source {
-            Source::Memory(bytes) => {
-                let start = usize::try_from(place.offset).unwrap_or(usize::MAX);
-                Ok(bytes.get(start..start.saturating_add(len)).unwrap_or_default())
-            }
-            Source::File { .. } => {
-                scratch.resize(len, 0);
-                self.source.read_at(place.offset, scratch)?;
-                Ok(scratch)
-            }
-        }
+        window.get(&self.source, place.offset, len)
     }
 
     /// A compaction without its summary, which may be millions of bytes long; any other entry as
@@ -245,7 +250,7 @@ impl<'a> Session<'a> {
     pub fn read_outline(&self, entry: EntryNo) -> Result<Entry> {
         let place = self.index.place(entry);
         for edge in OUTLINE_EDGES.into_iter().filter(|edge| *edge < place.len) {
-            let mut start = [0u8; RESULT_EDGE as usize];
+            let mut start = [0u8; RESULT_EDGE];
             let mut end = vec![0u8; usize::try_from(edge).unwrap_or(usize::MAX)];
             self.source.read_at(place.offset, &mut start)?;
             self.source.read_at(place.offset + place.len - edge, &mut end)?;
@@ -258,12 +263,11 @@ impl<'a> Session<'a> {
 
     /// A large tool result without its output: the call's id and name stand in its first bytes, the
     /// error flag in its last.
-    fn long_result(&self, place: Place) -> Result<Option<Entry>> {
-        let mut start = [0u8; RESULT_EDGE as usize];
-        let mut end = [0u8; RESULT_EDGE as usize];
-        self.source.read_at(place.offset, &mut start)?;
-        self.source.read_at(place.offset + place.len - RESULT_EDGE, &mut end)?;
-        Ok(head::long_result(&start, &end))
+    fn long_result(&self, place: Place, window: &mut Window) -> Result<Option<Entry>> {
+        let start = window.get(&self.source, place.offset, RESULT_EDGE)?;
+        let Ok(start) = <[u8; RESULT_EDGE]>::try_from(start) else { return Ok(None) };
+        let end = place.offset + place.len - RESULT_EDGE as u64;
+        Ok(head::long_result(&start, window.get(&self.source, end, RESULT_EDGE)?))
     }
 
     /// The line number a v1 compaction names as its first kept one.

@@ -2,9 +2,14 @@
 //! follows, with context edits applied. The rules are Pi's (`buildSessionProjection`).
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::{Block, Body, Branch, Compaction, Detail, Entry, EntryNo, Kind, Role};
+use super::shared_work;
+use super::{Block, Body, Branch, Compaction, Detail, Entry, EntryNo, Kind, Role, Window};
 use crate::error::Result;
+
+/// Entries that one thread takes at a time.
+const CHUNK: usize = 128;
 
 pub struct Projection<'b, 's, 'a> {
     pub branch: &'b Branch<'s, 'a>,
@@ -62,7 +67,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
             .rev()
             .find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
         if let Some((position, entry)) = latest
-            && let Body::Compaction(found) = session.read(entry, Detail::Kept)?.body
+            && let Body::Compaction(found) = session.read_outline(entry)?.body
         {
             start = kept_from(branch, position, &found);
             compaction = Some(position);
@@ -107,9 +112,44 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
         let Some(entry) = self.branch.get(position).filter(|_| self.is_visible(position)) else {
             return Ok(None);
         };
-        let mut read = self.branch.session.read(entry, detail)?;
+        Ok(self.seen(entry, self.branch.session.read(entry, detail)?, detail))
+    }
+
+    /// Hands over what `digest` makes of the entries of a range as the model sees them, in their
+    /// order. Two threads share the work.
+    ///
+    /// Errors: the session changed while it was read.
+    pub fn map<T: Send>(
+        &self,
+        range: Range<usize>,
+        detail: Detail,
+        digest: impl Fn(EntryNo, Entry) -> Option<T> + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<()> {
+        let session = self.branch.session;
+        let chunk = |piece: usize| {
+            let start = range.start + piece * CHUNK;
+            start..range.end.min(start + CHUNK)
+        };
+        let work = |piece, window: &mut Window| -> Result<Vec<T>> {
+            let mut made = Vec::with_capacity(CHUNK);
+            for position in chunk(piece).filter(|position| self.is_visible(*position)) {
+                let Some(entry) = self.branch.get(position) else { continue };
+                let read = session.read_through(window, entry, detail)?;
+                made.extend(self.seen(entry, read, detail).and_then(|read| digest(entry, read)));
+            }
+            Ok(made)
+        };
+        let count = range.len().div_ceil(CHUNK);
+        shared_work::in_order(count, Window::default, work, |made| {
+            made.into_iter().for_each(&mut take);
+        })
+    }
+
+    /// What the model sees of an entry that was read.
+    fn seen(&self, entry: EntryNo, mut read: Entry, detail: Detail) -> Option<Entry> {
         match &mut read.body {
-            Body::BranchSummary { summary } if summary.is_empty() => return Ok(None),
+            Body::BranchSummary { summary } if summary.is_empty() => return None,
             Body::User(content) | Body::Custom { content, .. } => self.replace(entry, content),
             Body::Assistant(message) => self.replace(entry, &mut message.content),
             Body::ToolResult(result) if detail == Detail::All => {
@@ -117,7 +157,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
             }
             _ => {}
         }
-        Ok(Some(read))
+        Some(read)
     }
 
     fn replace(&self, entry: EntryNo, content: &mut Vec<Block>) {

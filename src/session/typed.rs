@@ -5,28 +5,30 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::entry::{Assistant, Bash, Block, Body, Entry, ToolCall, ToolResult};
+use super::entry::{Assistant, Bash, Block, Body, Detail, Entry, ToolCall, ToolResult};
 use super::entry::{decoded_len, tool_details, usage_tokens};
 use crate::json::{self, Fields};
 
-/// The line of a message, read with [`super::Detail::All`]; `None` says nothing about the line.
-pub fn message(line: &str) -> Option<Entry> {
+/// The line of a message; `None` says nothing about the line.
+pub fn message(line: &str, detail: Detail) -> Option<Entry> {
     let line: Line = serde_json::from_str(line).ok()?;
     if line.kind != "message" {
         return None;
     }
     let message = line.message;
-    let content = message.content.map(|content| content.0);
+    let content = message.content;
+    let blocks = |detail| content.and_then(|content| content.into_blocks(detail));
     let body = match &*message.role {
-        "user" => Body::User(content?),
+        "user" => Body::User(blocks(Detail::All)?),
         "assistant" => Body::Assistant(Assistant {
-            content: content?,
+            content: blocks(detail)?,
             stop_reason: message.stop_reason,
             usage_tokens: message
                 .usage
+                .filter(|_| detail == Detail::All)
                 .and_then(|usage| Fields::parse(usage.get()))
                 .and_then(|usage| usage_tokens(&usage)),
             time: message.timestamp,
@@ -38,15 +40,21 @@ pub fn message(line: &str) -> Option<Entry> {
                 call_id: message.tool_call_id?,
                 tool_name: message.tool_name?,
                 is_error: message.is_error,
-                content: content?,
+                content: match detail {
+                    Detail::All => blocks(detail)?,
+                    Detail::Kept => Vec::new(),
+                },
                 nested_calls: Vec::new(),
                 status,
-                truncated,
+                truncated: detail == Detail::All && truncated,
             })
         }
         "bashExecution" => Body::Bash(Bash {
             command: message.command?,
-            output: message.output?,
+            output: match detail {
+                Detail::All => json::string(message.output?)?,
+                Detail::Kept => String::new(),
+            },
             exit_code: message.exit_code,
             cancelled: message.cancelled.unwrap_or(false),
             excluded: message.exclude_from_context.unwrap_or(false),
@@ -70,7 +78,8 @@ struct Line<'a> {
 struct Message<'a> {
     #[serde(borrow)]
     role: Cow<'a, str>,
-    content: Option<Content>,
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
     timestamp: Option<f64>,
     stop_reason: Option<String>,
     #[serde(borrow)]
@@ -82,46 +91,63 @@ struct Message<'a> {
     details: Option<&'a RawValue>,
     nested_calls: Option<IgnoredAny>,
     command: Option<String>,
-    output: Option<String>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
     exit_code: Option<f64>,
     cancelled: Option<bool>,
     exclude_from_context: Option<bool>,
 }
 
-struct Content(Vec<Block>);
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Blocks(Vec<RawBlock<'a>>),
+}
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Content, D::Error> {
-        struct Texts;
-        impl<'de> Visitor<'de> for Texts {
-            type Value = Vec<Block>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a text or blocks")
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Vec<Block>, E> {
-                Ok(vec![Block::Text(text.to_owned())])
-            }
-            fn visit_string<E>(self, text: String) -> Result<Vec<Block>, E> {
-                Ok(vec![Block::Text(text)])
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Block>, A::Error> {
-                let mut blocks = Vec::new();
-                while let Some(block) = seq.next_element::<RawBlock>()? {
-                    blocks.push(block.into_block().ok_or_else(|| A::Error::custom("a block"))?);
-                }
-                Ok(blocks)
+impl Content<'_> {
+    fn into_blocks(self, detail: Detail) -> Option<Vec<Block>> {
+        match self {
+            Content::Text(text) => Some(vec![Block::Text(text.into_owned())]),
+            Content::Blocks(blocks) => {
+                blocks.into_iter().map(|block| block.into_block(detail)).collect()
             }
         }
-        deserializer.deserialize_any(Texts).map(Content)
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a text or blocks")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut blocks = Vec::with_capacity(4);
+                while let Some(block) = seq.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(Content::Blocks(blocks))
+            }
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+/// Thinking and images stay unparsed: mostly they are passed over.
 #[derive(Deserialize)]
 struct RawBlock<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     text: Option<String>,
-    thinking: Option<String>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
     #[serde(borrow, rename = "mimeType")]
     mime_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -133,10 +159,11 @@ struct RawBlock<'a> {
 }
 
 impl RawBlock<'_> {
-    fn into_block(self) -> Option<Block> {
+    fn into_block(self, detail: Detail) -> Option<Block> {
         Some(match &*self.kind {
             "text" => Block::Text(self.text?),
-            "thinking" => Block::Thinking(self.thinking?),
+            "thinking" if detail == Detail::Kept => Block::Thinking(String::new()),
+            "thinking" => Block::Thinking(json::string(self.thinking?)?),
             "image" => Block::Image {
                 mime_type: self.mime_type?.into_owned(),
                 bytes: decoded_len(self.data?.get()),
@@ -153,7 +180,6 @@ impl RawBlock<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Detail;
     use super::*;
 
     /// The lines of the recorded sessions, and each of them damaged in every place of a few.
@@ -167,10 +193,12 @@ mod tests {
     }
 
     fn agree(line: &str) -> bool {
-        let Some(quick) = message(line) else { return false };
-        let slow = Entry::decode_by_fields(line, Detail::All);
-        assert_eq!(format!("{:?}", Some(quick)), format!("{slow:?}"), "{line}");
-        true
+        [Detail::All, Detail::Kept].into_iter().fold(true, |all, detail| {
+            let Some(quick) = message(line, detail) else { return false };
+            let slow = Entry::decode_by_fields(line, detail);
+            assert_eq!(format!("{:?}", Some(quick)), format!("{slow:?}"), "{line}");
+            all
+        })
     }
 
     #[test]

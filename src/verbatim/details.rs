@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::item::{Item, ItemKind};
 use super::span::Span;
 use super::startup::{Selection, StartupRead};
+use crate::error::Result;
 use crate::json::{self, Fields};
 use crate::session::file_lists::SpanFiles;
 
@@ -59,83 +61,132 @@ pub struct Parts<'a> {
     pub no_progress: bool,
 }
 
-pub fn build(parts: Parts) -> Value {
-    let mut details = json!({
-        "kind": KIND,
-        "v": VERSION,
-        "cwd": parts.cwd,
-        "span": span_json(&parts),
-        "startup": startup_json(&parts),
-        "pins": parts.pins,
-    });
-    for (key, paths) in SpanFiles::of(&parts.span.operations).into_fields() {
-        details[key] = json!(paths);
-    }
-    if let Some(section) = parts.section {
-        details["section"] = section;
-    }
-    if parts.no_progress {
-        details["noProgress"] = json!(true);
-    }
-    details
+/// The details as JSON, written once: with thousands of items a tree of values would cost more than
+/// the text that they describe.
+pub fn build(parts: &Parts) -> Result<Box<RawValue>> {
+    let details = Details {
+        kind: KIND,
+        v: VERSION,
+        cwd: parts.cwd,
+        span: span(parts),
+        startup: startup(parts),
+        pins: &parts.pins,
+        files: SpanFiles::of(&parts.span.operations),
+        section: parts.section.as_ref(),
+        no_progress: parts.no_progress,
+    };
+    json::to_raw(&details)
 }
 
-fn span_json(parts: &Parts) -> Value {
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Details<'a> {
+    kind: &'static str,
+    v: u64,
+    cwd: &'a str,
+    span: StoredSpanJson<'a>,
+    startup: StartupJson<'a>,
+    pins: &'a [&'a str],
+    #[serde(flatten)]
+    files: SpanFiles,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    section: Option<&'a Value>,
+    #[serde(skip_serializing_if = "is_false")]
+    no_progress: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredSpanJson<'a> {
+    n: usize,
+    at: &'a str,
+    trigger: &'a str,
+    tokens_before: Value,
+    entries: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    suffix: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<[usize; 2]>,
+    items: Vec<StoredItem<'a>>,
+}
+
+/// Kind, entry, bytes; the text itself where the summary does not hold it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum StoredItem<'a> {
+    InSummary(&'static str, &'a str, usize),
+    Own(&'static str, &'a str, usize, &'a str),
+}
+
+fn span<'a>(parts: &Parts<'a>) -> StoredSpanJson<'a> {
     let Parts { meta, span, text, .. } = parts;
-    let items: Vec<Value> = span
-        .items
-        .iter()
-        .map(|item| match text {
-            Some(_) => json!([item.kind.name(), item.entry, item.text.len()]),
-            None => json!([item.kind.name(), item.entry, item.text.len(), item.text]),
-        })
-        .collect();
-    let mut stored = json!({
-        "n": meta.n,
-        "at": meta.at,
-        "trigger": meta.trigger,
-        "tokensBefore": json::number(parts.tokens_before),
-        "entries": span.entries,
+    let items = span.items.iter().map(|item| match text {
+        Some(_) => StoredItem::InSummary(item.kind.name(), &item.entry, item.text.len()),
+        None => StoredItem::Own(item.kind.name(), &item.entry, item.text.len(), &item.text),
     });
-    let optional = [
-        ("words", meta.words.clone().map(Value::from)),
-        ("suffix", (!meta.suffix.is_empty()).then(|| Value::from(meta.suffix.clone()))),
-        ("from", meta.from.clone().map(Value::from)),
-        ("to", meta.to.clone().map(Value::from)),
-        ("first", span.first.clone().map(Value::from)),
-        ("last", span.last.clone().map(Value::from)),
-        ("text", text.as_ref().map(|range| json!([range.start, range.end]))),
-        ("items", Some(Value::from(items))),
-    ];
-    for (key, value) in optional {
-        if let Some(value) = value {
-            stored[key] = value;
-        }
+    StoredSpanJson {
+        n: meta.n,
+        at: &meta.at,
+        trigger: &meta.trigger,
+        tokens_before: json::number(parts.tokens_before),
+        entries: span.entries,
+        words: meta.words.as_deref(),
+        suffix: &meta.suffix,
+        from: meta.from.as_deref(),
+        to: meta.to.as_deref(),
+        first: span.first.as_deref(),
+        last: span.last.as_deref(),
+        text: text.as_ref().map(|range| [range.start, range.end]),
+        items: items.collect(),
     }
-    stored
 }
 
-fn startup_json(parts: &Parts) -> Value {
-    let reads: Vec<Value> = parts
-        .startup
-        .reads
-        .iter()
-        .map(|read| {
-            let mut stored = json!({ "entry": read.entry, "path": read.path });
-            for (key, value) in [("offset", read.offset), ("limit", read.limit)] {
-                if let Some(value) = value {
-                    stored[key] = json::number(value);
-                }
-            }
-            if let Some((_, range)) =
-                parts.startup_texts.iter().find(|(entry, _)| *entry == read.entry)
-            {
-                stored["text"] = json!([range.start, range.end]);
-            }
-            stored
-        })
-        .collect();
-    json!({ "open": parts.startup.open, "reads": reads })
+#[derive(Serialize)]
+struct StartupJson<'a> {
+    open: bool,
+    reads: Vec<StartupReadJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct StartupReadJson<'a> {
+    entry: &'a str,
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<[usize; 2]>,
+}
+
+fn startup<'a>(parts: &Parts<'a>) -> StartupJson<'a> {
+    let reads = parts.startup.reads.iter().map(|read| {
+        let text = parts.startup_texts.iter().find(|(entry, _)| *entry == read.entry);
+        StartupReadJson {
+            entry: &read.entry,
+            path: &read.path,
+            offset: read.offset.map(json::number),
+            limit: read.limit.map(json::number),
+            text: text.map(|(_, range)| [range.start, range.end]),
+        }
+    });
+    StartupJson { open: parts.startup.open, reads: reads.collect() }
+}
+
+// serde asks with a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// Reads the span of one of our compactions back. `None` where details or summary do not fit

@@ -7,6 +7,7 @@ pub mod details;
 mod evidence;
 pub mod history;
 pub mod item;
+mod piece;
 pub mod pins;
 pub mod render;
 pub mod signature;
@@ -18,7 +19,7 @@ pub mod wording;
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::session::projection::{self, Edits, Projection};
@@ -88,7 +89,7 @@ pub struct Draft<'b> {
 #[derive(Debug)]
 pub struct Compacted {
     pub summary: String,
-    pub details: Value,
+    pub details: Box<RawValue>,
 }
 
 /// Gathers the checkpoint of everything between the last kept boundary and `first_kept`; `None`
@@ -231,10 +232,10 @@ impl Draft<'_> {
             Some((limit, _)) => self.is_over(limit)?,
             None => false,
         };
-        Ok(self.rendered(limit.filter(|_| over)))
+        self.rendered(limit.filter(|_| over))
     }
 
-    fn rendered(&self, limit: Option<(Limit, f64)>) -> Compacted {
+    fn rendered(&self, limit: Option<(Limit, f64)>) -> Result<Compacted> {
         let spans = self.spans();
         let pieces = match limit {
             Some((limit, trim_to)) => {
@@ -286,7 +287,7 @@ impl Draft<'_> {
                 self.section_size(measure)
             })
         });
-        let details = details::build(details::Parts {
+        let details = details::build(&details::Parts {
             meta: &self.meta,
             span: &self.span,
             text: rendered.new_span,
@@ -297,8 +298,8 @@ impl Draft<'_> {
             pins: self.pins.iter().map(|pin| pin.entry.as_str()).collect(),
             section,
             no_progress,
-        });
-        Compacted { summary: rendered.summary, details }
+        })?;
+        Ok(Compacted { summary: rendered.summary, details })
     }
 
     /// What a file list says about the content of a file.
