@@ -18,22 +18,29 @@ pub fn fenced(out: &mut String, tag: &str, attributes: &str, text: &str) -> Rang
 /// The smallest `-N` with which no tag of this name occurs in `text`; nothing where even the plain
 /// one does not.
 pub fn free_suffix(tag: &str, text: &str) -> String {
-    let text = text.to_ascii_lowercase();
+    free_suffix_in(tag, [text])
+}
+
+/// The same for several texts, none of which ends inside a tag.
+pub fn free_suffix_in<'t>(tag: &str, texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut occurs = false;
     // Every number that a tag in the text begins with: `-22` takes 2 and 22.
     let mut taken = HashSet::new();
-    for (at, _) in text.match_indices(tag) {
-        if !(text[..at].ends_with('<') || text[..at].ends_with("</")) {
+    let tags = texts.into_iter().flat_map(|text| {
+        let text = text.as_bytes();
+        memchr::memchr_iter(b'<', text).map(move |at| &text[at + 1..])
+    });
+    for inside in tags {
+        let name = inside.strip_prefix(b"/").unwrap_or(inside);
+        let Some((name, behind)) = name.split_at_checked(tag.len()) else { continue };
+        if !name.eq_ignore_ascii_case(tag.as_bytes()) {
             continue;
         }
         occurs = true;
-        let Some(digits) = text[at + tag.len()..].strip_prefix('-') else {
-            continue;
-        };
+        let Some(digits) = behind.strip_prefix(b"-") else { continue };
         let mut number = 0u64;
-        for digit in
-            digits.bytes().map_while(|b| b.is_ascii_digit().then(|| u64::from(b - b'0'))).take(18)
-        {
+        let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+        for digit in digits.iter().map_while(digit).take(18) {
             number = number * 10 + digit;
             taken.insert(number);
         }

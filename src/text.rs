@@ -121,6 +121,9 @@ pub fn estimate_tokens(text: &str) -> u64 {
     quarter_tokens(text).div_ceil(4)
 }
 
+/// Bytes that are looked at together.
+const ASCII_PART: usize = 512;
+
 /// [`estimate_tokens`] in quarters, so that the parts of a message can be added up.
 pub fn quarter_tokens(text: &str) -> u64 {
     let quarters = |c: char| match c {
@@ -128,12 +131,18 @@ pub fn quarter_tokens(text: &str) -> u64 {
         c if is_wide(c) => 4,
         _ => 2,
     };
-    // Most lines are all ASCII, which is told many bytes at a time.
-    let of_line = |line: &str| match line.is_ascii() {
-        true => line.len() as u64,
-        false => line.chars().map(quarters).sum(),
-    };
-    text.split_inclusive('\n').map(of_line).sum()
+    // Most parts are all ASCII, which is told many bytes at a time.
+    let mut sum = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (part, behind) = rest.split_at(rest.floor_char_boundary(ASCII_PART));
+        sum += match part.is_ascii() {
+            true => part.len() as u64,
+            false => part.chars().map(quarters).sum(),
+        };
+        rest = behind;
+    }
+    sum
 }
 
 /// Scripts of which a tokenizer rarely joins two characters, by Unicode block.

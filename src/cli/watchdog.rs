@@ -1,6 +1,6 @@
 //! `pi-stet hook`: whatever happens, one reply stands on stdout before the deadline.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -76,10 +76,9 @@ fn finish(reply: &Reply, status: u8) -> ExitCode {
 
 /// A host that went away is told nothing, and that is no error.
 fn write(reply: &Reply) -> std::io::Result<()> {
-    let mut text = serde_json::to_vec(reply)?;
-    text.push(b'\n');
-    let mut out = std::io::stdout().lock();
-    match out.write_all(&text).and_then(|()| out.flush()) {
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let written = serde_json::to_writer(&mut out, reply).map_err(std::io::Error::from);
+    match written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),
     }

@@ -85,7 +85,10 @@ impl Compaction<'_, '_> {
             Decision::Stop(reply) => return Ok(*reply),
         };
         let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
-        Ok(self.answer(&compacted.summary, &compacted.details, effects))
+        let reply = self.answer(&compacted.summary, &compacted.details, effects);
+        // The process ends with this reply; to give back thousands of texts one by one takes longer.
+        std::mem::forget(draft);
+        Ok(reply)
     }
 
     fn noted(&self, settings: &Settings) -> Result<Reply> {

@@ -1,7 +1,7 @@
 //! The files that were read and changed in compacted history: the union over the branch, newest
 //! touch last, each path once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ impl FileLists {
         let paths = |key: &str| -> Vec<String> {
             details.array(key).into_iter().filter_map(json::string).collect()
         };
-        let failed = paths("failedFiles");
+        let failed: HashSet<String> = paths("failedFiles").into_iter().collect();
         let edits = paths("lastEdits");
         for path in paths("readFiles") {
             self.touch(&relative(&path, cwd), failed.contains(&path), false, None);

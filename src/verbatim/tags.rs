@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::details::SpanMeta;
-use super::item::{self, Item, SpanRef};
-use crate::fence::free_suffix;
+use super::item::{Item, SpanRef};
+use crate::fence::free_suffix_in;
 use crate::text::{clip, escape_attribute};
 
 const SPAN_TAG: &str = "compacted-span";
@@ -146,7 +146,7 @@ impl fmt::Display for Entries<'_> {
 
 /// The suffix of a span's tag: empty, unless the text could be taken for the tag itself.
 pub fn span_suffix(items: &[Item]) -> String {
-    free_suffix(SPAN_TAG, &item::join(items))
+    free_suffix_in(SPAN_TAG, items.iter().map(|item| item.text.as_str()))
 }
 
 /// The numbers of the spans that each placeholder of a checkpoint stands for.
