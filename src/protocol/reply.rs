@@ -21,7 +21,7 @@ pub struct Reply {
     pub protocol: u64,
     /// What the host does with the event; its form depends on the event.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
+    #[cfg_attr(test, schemars(with = "Option<Value>"))]
     pub result: Option<Box<RawValue>>,
     /// Applied in order, before the next step if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
