@@ -399,6 +399,8 @@ fn a_host_from_the_page_alone_passes_the_examples() {
                 lines.extend(lines_of(&Example::named("10-compact-inline").reply()));
                 lines
             }
+            // The same for a file that is no session; in memory the branch is empty.
+            "57-not-a-session" => vec![json!({ "repeat": "inline" }), json!({ "noOpinion": true })],
             // Nobody answers this host: that is a dismissed question.
             name if reply.get("ask").is_some() => {
                 let answer = json!({ "cancelled": true });

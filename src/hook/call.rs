@@ -138,10 +138,16 @@ impl<'e> Call<'e> {
             (Some(_), Some(id)) => Leaf::Id(id),
             (Some(_), None) => Leaf::Root,
         };
-        session.branch(&leaf).map_err(|error| match error {
+        let branch = session.branch(&leaf).map_err(|error| match error {
             Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id}")),
             other => other,
-        })
+        })?;
+        // The host may have in memory what a damaged line of the file has lost. If it has no more
+        // than the file, its branch ends at the same entry, and the inline form shows that.
+        match branch.broken.clone().filter(|_| self.is_by_reference()) {
+            Some(why) => Err(Error::SessionStale(why)),
+            None => Ok(branch),
+        }
     }
 
     /// The project's instructions as the host has them: structured, or in the rendered prompt.

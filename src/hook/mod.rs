@@ -32,16 +32,28 @@ pub fn answer(bytes: &[u8]) -> std::result::Result<Reply, Error> {
     let mut reply = match handle(&call) {
         Ok(reply) => reply,
         // A session that we cannot read is Pi's to handle; the person should know why we stay out.
-        Err(error @ (Error::UnknownFormat(_) | Error::NotASession { .. })) => {
+        Err(error @ Error::UnknownFormat(_)) => {
             Reply::default().notify(Level::Warning, format!("{error}; {}", error.hint()))
         }
-        Err(error) => Reply::of_error(&error),
+        Err(error) => Reply::of_error(&mend(error, &call)),
     };
     if record {
         let settings = call.resolved_settings();
         reply.resolved = Some(Resolved { settings, files: call.files() });
     }
     Ok(reply)
+}
+
+/// Whatever is wrong with a file, the host has the session in memory: it can hand that over.
+fn mend(error: Error, call: &Call) -> Error {
+    match error {
+        Error::NotASession { .. } | Error::SessionChanged(_) | Error::Read { .. }
+            if call.is_by_reference() =>
+        {
+            Error::SessionStale(error.to_string())
+        }
+        error => error,
+    }
 }
 
 fn parse(text: &str) -> Result<Envelope<'_>> {
