@@ -81,12 +81,19 @@ function locate(prepared, branch, compaction) {
   let from = 0;
   return [...prepared.messagesToSummarize, ...prepared.turnPrefixMessages]
     .map((message) => {
-      const at = candidates.findIndex((entry, i) => i >= from && isSameMessage(entry, message));
+      const at = placeOf(message, candidates, from);
       assert.ok(at >= 0, `there is an entry for the ${message.role} message of ${message.timestamp}`);
       from = at + 1;
       return { message, entry: candidates[at] };
     })
     .filter(({ message }) => !message.excludeFromContext);
+}
+
+/** By time; where several messages have the same, by what they say (an edit of the context may have changed that). */
+function placeOf(message, candidates, from) {
+  const fits = candidates.flatMap((entry, i) => (i >= from && isSameMessage(entry, message) ? [i] : []));
+  const content = JSON.stringify(message.content);
+  return fits.find((i) => JSON.stringify(candidates[i].message?.content) === content) ?? fits[0] ?? -1;
 }
 
 function isSameMessage(entry, message) {

@@ -16,7 +16,7 @@
 //                                      note             as an extension does with a message of its own
 //   /helper reload                   what the user does with /reload
 //   /helper window TOKENS            the model's context window as extensions see it
-//   /helper later DURATION           let the recording clock jump ahead (record/clock.mjs)
+//   /helper later DURATION           let the recording clock jump (record/clock.mjs), back with a minus
 //
 // omit and replace take effect at the end of the next turn: Pi takes context
 // edits only there.
@@ -28,7 +28,7 @@ type Answer = "answer" | "retain-none" | "keep-all" | "empty";
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 };
 
 function durationMs(text: string): number {
-  const match = /^(\d+)([smh])$/.exec(text);
+  const match = /^(-?\d+)([smh])$/.exec(text);
   if (!match) throw new Error(`not a duration: ${text}`);
   return Number(match[1]) * UNITS[match[2]];
 }
