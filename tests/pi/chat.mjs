@@ -40,6 +40,8 @@ const FILES = {
  *   env, files              added to the environment, to the project
  *   autoCompaction          false: only by hand
  *   onDialog                answers dialogs (see Dialogs)
+ *   under, timeoutMs        see startPiRpc
+ *   prepare                 called with the workspace before Pi starts
  *   settings                more of Pi's settings
  *   extensions              loaded after the helper
  */
@@ -61,12 +63,15 @@ export async function openChat(t, options = {}) {
   }
   const oracleLog = join(ws.root, "oracle.jsonl");
   writeFileSync(oracleLog, "");
+  options.prepare?.(ws);
   const chat = new Chat(ws, {
     // The oracle sees Pi's preparation before anybody answers; the helper answers after us.
     extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION, ...(options.extensions ?? [])],
     args,
     env: { PI_STET_BIN: BINARY, ORACLE_LOG: oracleLog, ...options.env },
     onDialog: options.onDialog,
+    under: options.under,
+    timeoutMs: options.timeoutMs,
   });
   chat.oracleLog = oracleLog;
   t.after(async () => {

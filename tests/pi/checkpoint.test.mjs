@@ -404,7 +404,7 @@ test("a symbolic link in the file's place is left alone", async (t) => {
   assert.equal(section((await compactNoted(chat)).summary, "checkpoint"), "THE NOTE");
 });
 
-test("a full disk: the note counts, the old file stays whole, and there is one notice", async (t) => {
+test("a full disk: the note counts, the old file stays whole, and there is one notice (needs the right to mount)", async (t) => {
   const chat = await openChat(t, { env: METHOD });
   const folder = join(chat.ws.agentDir, "checkpoints");
   mkdirSync(folder, { mode: 0o700 });

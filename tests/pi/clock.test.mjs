@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import test from "node:test";
-import { openChat, prose } from "./chat.mjs";
+import { openChat } from "./chat.mjs";
 import { assertCheckpoints } from "./expect.mjs";
 import { bash } from "./harness/conversation.mjs";
 import { REPO_DIR } from "./harness/harness.mjs";
 import { assertNothingLost } from "./lossless.mjs";
+import { talk } from "./meddled.mjs";
 import { assertOriented } from "./orientation.mjs";
 
 const CLOCK = join(REPO_DIR, "testdata", "record", "clock.mjs");
@@ -18,14 +19,6 @@ const openWithClock = (t, speed, options) =>
     ...options,
     env: { NODE_OPTIONS: `--import=${CLOCK}`, RECORDING_STARTS_AT: new Date().toISOString(), RECORDING_SPEED: speed },
   });
-
-async function talk(chat, topic) {
-  await chat.user(`What about ${topic}? Never mention umbrellas.`, [
-    { say: `I look at ${topic}.`, calls: [bash(`sed s/medium/${topic}/ medium.txt`)] },
-    `This is what there is about ${topic}.`,
-  ]);
-  await chat.user(prose(`the kept question about ${topic}`, 800), [prose(`the kept answer about ${topic}`, 800)]);
-}
 
 /** A conversation with three compactions; `tick` is called wherever a clock may be set. */
 async function threeCompactions(chat, tick) {

@@ -2,42 +2,16 @@
 // next, and that nothing is lost. Faults of the binary as any host meets them (it is
 // missing, hangs, floods, speaks another protocol) are in pi-extension/test/failures.test.mjs.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import test from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { BINARY, openChat, prose } from "./chat.mjs";
+import { openChat } from "./chat.mjs";
 import { assertCheckpoints } from "./expect.mjs";
-import { bash, isCompaction } from "./harness/conversation.mjs";
-import { readSession } from "./harness/harness.mjs";
+import { isCompaction } from "./harness/conversation.mjs";
 import { assertNothingLost, assertWellFormed, lastRequest } from "./lossless.mjs";
+import { openMeddled, talk } from "./meddled.mjs";
 
-const MEDDLER = join(import.meta.dirname, "meddler.mjs");
 const PI_SUMMARY = "Pi's own summary, by the model.";
 const ELSEWHERE = { type: "message", id: "0e15e0e1", parentId: null, timestamp: "2026-01-01T00:00:00.000Z", message: { role: "user", content: "said to another Pi" } };
-
-/** A chat with something to compact, and the meddler between Pi and our binary. */
-async function openMeddled(t, { fault = {}, env = {}, ...options } = {}) {
-  const dir = mkdtempSync(join(tmpdir(), "pi-test-meddler-"));
-  t.after(() => rmSync(dir, { recursive: true }));
-  const faultFile = join(dir, "fault.json");
-  const log = join(dir, "log.jsonl");
-  const meddle = (value) => writeFileSync(faultFile, JSON.stringify(value));
-  writeFileSync(log, "");
-  meddle(fault);
-  const meddler = { PI_STET_BIN: MEDDLER, MEDDLER_BINARY: BINARY, MEDDLER_FAULT: faultFile, MEDDLER_LOG: log };
-  const chat = await openChat(t, { ...options, env: { ...meddler, ...env } });
-  return Object.assign(chat, { meddle, meddled: () => readSession(log) });
-}
-
-const talk = async (chat, topic) => {
-  await chat.user(`What about ${topic}? Never mention umbrellas.`, [
-    { say: `I look at ${topic}.`, calls: [bash(`sed s/medium/${topic}/ medium.txt`)] },
-    `This is what there is about ${topic}.`,
-  ]);
-  await chat.user(prose(`the kept question about ${topic}`, 800), [prose(`the kept answer about ${topic}`, 800)]);
-};
 
 /** Our compaction landed, and nothing is said; Pi's own landed, or none, and these words were shown. */
 const OURS = { whose: "ours" };

@@ -1,8 +1,9 @@
 // That nothing is lost, whatever went wrong: what the person said is in the session
 // file, the session opens again, and the model gets a request that providers accept.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { isCompaction, isUser } from "./harness/conversation.mjs";
-import { readSession } from "./harness/harness.mjs";
 import { isSummariserCall, textOf } from "./harness/server.mjs";
 
 /** Everything the person has said in this chat, in its order, as Pi took it. */
@@ -12,24 +13,20 @@ export const said = (chat) =>
     .filter((event) => event.type === "message_end" && event.message.role === "user")
     .map((event) => textOf(event.message.content));
 
-/**
- * Checks it, and opens the session in a new Pi and goes on there.
- *   resumes  false: there is no file to open
- */
-export async function assertNothingLost(chat, { resumes = true } = {}) {
+/** Checks it, and opens the session in a new Pi and goes on there. */
+export async function assertNothingLost(chat) {
   const words = said(chat);
   assert.ok(words.length > 0, "the chat knows what was said");
   const errors = chat.events().filter((event) => ["extension_error", "not_json"].includes(event.type));
   assert.deepEqual(errors, [], "Pi saw neither an error nor a foreign line on stdout");
   assertWellFormed(lastRequest(chat));
-  if (!resumes) return;
-  const file = await chat.sessionFile();
-  assert.deepEqual(userTexts(readSession(file)), words, "every word of the person's is in the session file, in its order");
+  const file = resolve(chat.ws.cwd, await chat.sessionFile());
+  assert.deepEqual(userTexts(entriesOf(file)), words, "every word of the person's is in the session file, in its order");
 
   await chat.resume();
   const latest = (await chat.branch()).findLast(isCompaction);
   await chat.user("This is said after the restart.", ["And this is answered after the restart."]);
-  assert.equal(await chat.sessionFile(), file);
+  assert.equal(resolve(chat.ws.cwd, await chat.sessionFile()), file);
   const request = lastRequest(chat);
   assertWellFormed(request);
   const sent = request.body.messages.map((message) => textOf(message.content)).join("\n");
@@ -37,7 +34,25 @@ export async function assertNothingLost(chat, { resumes = true } = {}) {
   else for (const text of words) assert.ok(sent.includes(text), `the model has "${text.slice(0, 60)}" in view`);
 }
 
-export const userTexts = (entries) => entries.filter(isUser).map((entry) => textOf(entry.message.content));
+/** The entries of a session file; on a line that was torn and written on, the one that is whole. */
+function entriesOf(file) {
+  const lines = readFileSync(file, "utf8").split("\n").filter((line) => line !== "");
+  return lines.flatMap((line) => {
+    const starts = [...line.matchAll(/\{"type":/g)].map(({ index }) => index);
+    const whole = starts.map((at) => parsed(line.slice(at))).find((entry) => entry !== undefined);
+    return whole === undefined ? [] : [whole];
+  });
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const userTexts = (entries) => entries.filter(isUser).map((entry) => textOf(entry.message.content));
 
 export const lastRequest = (chat) => chat.ws.llm.requests().findLast((request) => !isSummariserCall(request));
 

@@ -10,9 +10,10 @@
 //   MEDDLER_LOG     file that gets a line for every run of the event with the fault:
 //                     { does, by: "file" or "branch", status, killedBy, error: its code }
 // A change to the session file is undone once the real binary has answered, so that
-// what Pi reads and writes itself is never the fault's.
+// what Pi reads and writes itself is never the fault's. The one exception is noRoom:
+// there Pi finds a full disk in the file's place, and FILE.kept is the test's to put back.
 import { spawn, spawnSync } from "node:child_process";
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
 
 const { MEDDLER_BINARY: binary, MEDDLER_FAULT, MEDDLER_LOG } = process.env;
 const fault = JSON.parse(readFileSync(MEDDLER_FAULT, "utf8"));
@@ -64,6 +65,12 @@ function meddleWithFile(file, change) {
   };
 }
 
+/** Whatever is written there next finds no room. */
+function fillDisk(file) {
+  renameSync(file, `${file}.kept`);
+  symlinkSync("/dev/full", file);
+}
+
 /** The file is cut and made whole again, over and over, while the binary reads it. */
 function meddleMeanwhile(file) {
   const script = 'cp "$1" "$1.kept"; while :; do : > "$1"; cat "$1.kept" > "$1"; done';
@@ -93,6 +100,7 @@ function hook() {
   let undo = () => {};
   // What stands in the envelope itself no fault of a file can reach.
   if (file !== undefined && does in FILE_FAULTS) undo = meddleWithFile(file, FILE_FAULTS[does]);
+  if (file !== undefined && does === "noRoom") undo = () => fillDisk(file);
   if (file !== undefined && does === "rewrittenMeanwhile") undo = meddleMeanwhile(file);
   const sent = file !== undefined && does in ENVELOPE_FAULTS ? JSON.stringify(ENVELOPE_FAULTS[does](envelope)) : input;
   const { stdout, status, signal } = run(RUN_FAULTS[does] ?? [binary, ...args], sent, undo);

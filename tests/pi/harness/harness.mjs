@@ -167,10 +167,12 @@ export function within(ms, promise, explain) {
  * Starts `pi --mode rpc`.
  *   extensions  paths for -e, in the order in which Pi shall load them
  *   args, env   added to the command line and the environment
+ *   under       a command that runs another, such as ["nice"]
  *   onDialog    answers dialogs: (request) => { value | confirmed | cancelled } or undefined
  */
-export function startPiRpc(ws, { extensions = [], args = [], env = {}, timeoutMs = 30000, onDialog } = {}) {
-  const child = spawn(NODE_BIN, piArguments(["--mode", "rpc"], { extensions, args }), {
+export function startPiRpc(ws, { extensions = [], args = [], env = {}, under = [], timeoutMs = 30000, onDialog } = {}) {
+  const [program, ...programArgs] = [...under, NODE_BIN, ...piArguments(["--mode", "rpc"], { extensions, args })];
+  const child = spawn(program, programArgs, {
     cwd: ws.cwd,
     env: { ...ws.env, ...env },
     stdio: ["pipe", "pipe", "pipe"],
