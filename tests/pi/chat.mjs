@@ -36,10 +36,12 @@ const FILES = {
  * Opens a chat and ends it with the test.
  *   window, reserve, keep   Pi's numbers for compaction
  *   args                    Pi's arguments, such as ["--no-session"]
- *   session                 a session's text to open, with {{cwd}} for the project folder
+ *   session                 a session's text to open, with {{cwd}} for the project folder,
+ *                           or (file, cwd) => … that writes one
  *   env, files              added to the environment, to the project
  *   autoCompaction          false: only by hand
  *   onDialog                answers dialogs (see Dialogs)
+ *   oracle                  false: Pi's preparations are not written down (they are as large as the session)
  *   under, timeoutMs        see startPiRpc
  *   prepare                 called with the workspace before Pi starts
  *   settings                more of Pi's settings
@@ -58,7 +60,8 @@ export async function openChat(t, options = {}) {
     const dir = join(ws.agentDir, "sessions", "given");
     mkdirSync(dir, { recursive: true });
     const file = join(dir, "session.jsonl");
-    writeFileSync(file, options.session.replaceAll("{{cwd}}", ws.cwd));
+    if (typeof options.session === "function") options.session(file, ws.cwd);
+    else writeFileSync(file, options.session.replaceAll("{{cwd}}", ws.cwd));
     args.push("--session", file);
   }
   const oracleLog = join(ws.root, "oracle.jsonl");
@@ -66,7 +69,7 @@ export async function openChat(t, options = {}) {
   options.prepare?.(ws);
   const chat = new Chat(ws, {
     // The oracle sees Pi's preparation before anybody answers; the helper answers after us.
-    extensions: [ORACLE_EXTENSION, EXTENSION, HELPER_EXTENSION, ...(options.extensions ?? [])],
+    extensions: [...(options.oracle === false ? [] : [ORACLE_EXTENSION]), EXTENSION, HELPER_EXTENSION, ...(options.extensions ?? [])],
     args,
     env: { PI_STET_BIN: BINARY, ORACLE_LOG: oracleLog, ...options.env },
     onDialog: options.onDialog,

@@ -5,77 +5,7 @@ import { openChat, output, prose } from "./chat.mjs";
 import { spansOf } from "./checkpoint.mjs";
 import { assertCheckpoints, assertResumes } from "./expect.mjs";
 import { bash, isUser } from "./harness/conversation.mjs";
-
-const USAGE = {
-  input: 10,
-  output: 10,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 20,
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};
-
-/** Writes a session file entry by entry; each is the child of the one before, unless `parent` says otherwise. */
-class SessionText {
-  constructor() {
-    const time = "2026-04-01T08:00:00.000Z";
-    this.lines = [
-      { type: "session", version: 3, id: "019d4858-0000-7000-8000-000000000001", timestamp: time, cwd: "{{cwd}}" },
-    ];
-    this.parent = null;
-    this.clock = Date.parse(time);
-  }
-
-  entry(fields, { parent = this.parent } = {}) {
-    this.clock += 1000;
-    const id = (0x10000000 + this.lines.length).toString(16);
-    this.lines.push({ ...fields, id, parentId: parent, timestamp: new Date(this.clock).toISOString() });
-    this.parent = id;
-    return id;
-  }
-
-  message(message, options) {
-    return this.entry({ type: "message", message: { ...message, timestamp: this.clock + 1000 } }, options);
-  }
-
-  user(text, options) {
-    return this.message({ role: "user", content: [{ type: "text", text }] }, options);
-  }
-
-  assistant(...content) {
-    const stopReason = content.some((block) => block.type === "toolCall") ? "toolUse" : "stop";
-    return this.message({
-      role: "assistant",
-      content,
-      api: "openai-completions",
-      provider: "fake",
-      model: "fake-1",
-      usage: USAGE,
-      stopReason,
-    });
-  }
-
-  result(toolCallId, toolName, text) {
-    return this.message({
-      role: "toolResult",
-      toolCallId,
-      toolName,
-      content: [{ type: "text", text }],
-      isError: false,
-    });
-  }
-
-  compaction(summary, firstKeptEntryId) {
-    return this.entry({ type: "compaction", summary, firstKeptEntryId, tokensBefore: 1000 });
-  }
-
-  toString() {
-    return this.lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  }
-}
-
-const text = (value) => ({ type: "text", text: value });
-const call = (id, command) => ({ type: "toolCall", id, name: "bash", arguments: { command } });
+import { call, SessionText, text } from "./session-text.mjs";
 
 /** One more exchange that Pi keeps, a compaction, and a request after it. */
 async function compactHere(chat) {

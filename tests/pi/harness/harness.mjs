@@ -145,12 +145,17 @@ export function piArguments(mode, { extensions, args }) {
 
 /** Calls back for every line of a stream. Only LF ends a line: U+2028 may stand inside JSON. */
 function onLines(stream, callback) {
-  let rest = "";
+  let parts = [];
   stream.setEncoding("utf8");
   stream.on("data", (data) => {
-    const lines = (rest + data).split("\n");
-    rest = lines.pop();
-    for (const line of lines) if (line !== "") callback(line.replace(/\r$/, ""));
+    const [first, ...more] = data.split("\n");
+    parts.push(first);
+    for (const next of more) {
+      // Joined once: a line may be as long as a session.
+      const line = parts.join("");
+      parts = [next];
+      if (line !== "") callback(line.replace(/\r$/, ""));
+    }
   });
 }
 
