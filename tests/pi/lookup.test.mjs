@@ -1,6 +1,6 @@
 // The lookup in real Pi: a second model searches the record, and Pi's own providers carry it.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -102,6 +102,39 @@ test("a provider that fails keeps what was found, and the next attempt may go", 
   assert.match(text(atOnce), /^context_lookup failed: .*out of order[\s\S]*failing output, line 2 of 2: 4712/);
 });
 
+test("a provider that fails in the write-up keeps what was said; so does an empty one", async (t) => {
+  const chat = await compactedChat(t, { env: { PI_STET_LOOKUP_TURNS: "1", PI_STET_LOOKUP_MAX_CALLS: "0" } });
+  const search = { say: "So far: 4712.", calls: [grep("failing")], usage: { prompt_tokens: 100, completion_tokens: 10 } };
+  const [failed] = await ask(chat, [search, { status: 400, error: "the provider is out of order" }]);
+  assert.match(text(failed), /^So far: 4712\.\n\n\[Incomplete: context_lookup failed: .*out of order/);
+  assert.equal(status(failed), "partial");
+  assert.equal(failed.message.usage.totalTokens, 110, "what was spent is told");
+  const [empty] = await ask(chat, [search, " "]);
+  assert.match(text(empty), /^So far: 4712\.\n\n\[Incomplete: 1-turn limit, and the write-up came out empty\.?\]/);
+  assert.equal(asked(chat).length, 4, "one write-up each");
+});
+
+test("an answer that is cut at its length says so", async (t) => {
+  const chat = await compactedChat(t);
+  const [entry] = await ask(chat, [{ say: "It was 47", finishReason: "length" }]);
+  assert.match(text(entry), /^It was 47\n\n\[Incomplete: the answer was cut at its length limit\.?\]/);
+  assert.equal(status(entry), "partial");
+});
+
+test("what lookups cost counts in Pi's sums, also when they fail", async (t) => {
+  const chat = await compactedChat(t);
+  const stats = async () => (await chat.pi.send({ type: "get_session_stats" })).data;
+  const before = await stats();
+  const [entry] = await ask(chat, [
+    { calls: [grep("failing")], usage: { prompt_tokens: 70_000, completion_tokens: 10 } },
+    { status: 400, error: "the provider is out of order" },
+  ]);
+  assert.equal(entry.message.isError, true);
+  assert.equal(entry.message.usage.totalTokens, 70_010);
+  const grown = (await stats()).tokens.total - before.tokens.total;
+  assert.ok(grown >= 70_010, `${grown} tokens more`);
+});
+
 test("an answer without text gives what fits best", async (t) => {
   const chat = await compactedChat(t);
   const [entry] = await ask(chat, [" "]);
@@ -114,13 +147,14 @@ test("Escape ends a lookup at once, without another step", async (t) => {
   t.after(() => rmSync(folder, { recursive: true }));
   const log = join(folder, "log");
   const chat = await compactedChat(t, { env: { PI_STET_LOG: log } });
-  const steps = () => readFileSync(log, "utf8").split("\n").filter((line) => line.includes("context_lookup")).length;
+  // The log is written behind the events.
+  const steps = () => (existsSync(log) ? readFileSync(log, "utf8").split("\n").filter((line) => line.includes("context_lookup")).length : 0);
   const started = chat.pi.waitFor((event) => event.type === "tool_execution_update", "the lookup's first step");
   chat.ws.llm.addSteps({ toolCalls: [lookup()] }, { hang: true });
   await chat.pi.send({ type: "prompt", message: "Look it up." });
   await started;
   // The request of the lookup's model is under way.
-  while (asked(chat).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (asked(chat).length === 0 || steps() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   const before = steps();
   const settled = chat.pi.waitFor("agent_settled");
   const begin = performance.now();
@@ -130,9 +164,27 @@ test("Escape ends a lookup at once, without another step", async (t) => {
   const result = await chat.newest(isToolResult);
   assert.equal(result.message.isError, true);
   assert.equal(asked(chat).length, 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal(steps(), before, "no further step of the binary");
   const [next] = await ask(chat, ["It was 4712."]);
   assert.equal(text(next), "It was 4712.");
+});
+
+test("Escape in the middle of a search ends it too, and nothing of it is said", async (t) => {
+  const chat = await compactedChat(t);
+  chat.ws.llm.addSteps({ toolCalls: [lookup()] }, { text: "So far: 4712.", toolCalls: [grep("failing")] }, { hang: true });
+  const second = chat.pi.waitFor(({ type, partialResult }) => type === "tool_execution_update" && /step 2/.test(textOf(partialResult.content)), "its second step");
+  await chat.pi.send({ type: "prompt", message: "Look it up." });
+  await second;
+  while (asked(chat).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  const settled = chat.pi.waitFor("agent_settled");
+  await chat.pi.send({ type: "abort" });
+  await settled;
+  const result = await chat.newest(isToolResult);
+  assert.deepEqual([result.message.isError, text(result)], [true, "Aborted."]);
+  assert.equal(asked(chat).length, 2);
+  const [next] = await ask(chat, ["It was 4712."]);
+  assert.equal(text(next), "It was 4712.", "an aborted attempt does not count");
 });
 
 test("a configured model that is not there is an error, not a silent switch", async (t) => {
@@ -167,6 +219,11 @@ test("one attempt, until other work is done", async (t) => {
     assert.equal(status(entry), "blocked");
     assert.match(text(entry), /^context_lookup was used 1 time since .* use context_grep and context_show_entry/);
   }
+  // A search in the same message changes nothing either.
+  const [used, besides] = await ask(chat, ["It was 4712."], {
+    after: [{ calls: [{ name: "context_grep", arguments: { pattern: "failing" } }, lookup("And the first?")] }, "Enough."],
+  });
+  assert.deepEqual([status(used), status(besides)], ["answered", "blocked"]);
   // Another tool opens it again.
   const [before, after] = await ask(chat, ["First answer."], {
     after: [{ calls: [bash("true")] }, { calls: [lookup()] }, "Second answer.", "Good."],
@@ -179,7 +236,22 @@ test("the limit follows the branch: resume, tree and fork", async (t) => {
   await chat.user("Look it up.", [{ calls: [lookup()] }, "It was 4712.", "Now I know."]);
   const used = await chat.leaf();
   await chat.resume();
-  // A custom message starts no run; the next turn of the same request cannot be told from narration.
+  // What nobody asked for is no other work: not a note of an extension, nor the run it starts.
+  const blocked = async (words) => {
+    chat.ws.llm.addSteps({ toolCalls: [lookup()] }, { text: "No more then." });
+    const settled = chat.pi.waitFor("agent_settled");
+    await chat.helper(`wake nudge ${words}`);
+    await settled;
+    return chat.newest(isToolResult);
+  };
+  assert.equal(status(await blocked("Go on by yourself.")), "blocked", "after the restart");
+  await chat.bash("true");
+  chat.ws.llm.addSteps({ toolCalls: [lookup()] }, { text: "It was 4712." }, { text: "Now I know." });
+  const settled = chat.pi.waitFor("agent_settled");
+  await chat.helper("wake nudge Go on after my command.");
+  await settled;
+  assert.equal(text(await chat.newest(isToolResult)), "It was 4712.", "a command of the person's opens it");
+  assert.equal(status(await blocked("And again.")), "blocked");
   const [again] = await ask(chat, ["It was 4712."]);
   assert.equal(status(again), "answered", "a user message opens it");
   await chat.helper(`tree ${used}`);
@@ -191,6 +263,17 @@ test("the limit follows the branch: resume, tree and fork", async (t) => {
   assert.equal(text(forked), "4712 in the fork.");
   const page = textOf(asked(chat).at(-1).body.messages.at(-1).content);
   assert.ok(page.includes("failing output, line 2 of 2: 4712"), page);
+});
+
+test("a compaction in between leaves the limit as it is", async (t) => {
+  const chat = await compactedChat(t);
+  await chat.user("Look it up.", [{ calls: [lookup()] }, "It was 4712.", prose("what I know now", 1500)]);
+  await chat.compact();
+  chat.ws.llm.addSteps({ toolCalls: [lookup()] }, { text: "No more then." });
+  const settled = chat.pi.waitFor("agent_settled");
+  await chat.helper("wake nudge Go on by yourself.");
+  await settled;
+  assert.equal(status(await chat.newest(isToolResult)), "blocked");
 });
 
 test("another session is searched in place of this one, if it can be", async (t) => {
@@ -206,9 +289,24 @@ test("another session is searched in place of this one, if it can be", async (t)
   const good = await openChat(t, { env: { PI_STET_LOOKUP_SESSION_FILE: file } });
   assert.match(text(await result(good)), /^2 matching lines of "swordfish"/);
   assert.equal(readFileSync(file, "utf8"), unchanged);
+  // The lookup searches there as well, and what is said there later; the limit is that of this session.
+  const [found, blocked] = await ask(good, [{ calls: [grep("swordfish")] }, 'They said "Noted: swordfish."'], { calls: [lookup("Which password?"), lookup("Which?")] });
+  assert.equal(text(found), 'They said "Noted: swordfish."', "the quote stands there");
+  assert.equal(status(blocked), "blocked");
+  const left = await other.leaf();
+  await other.user("Changed to halibut.", ["Noted: halibut."]);
+  const there = { name: "context_grep", arguments: { pattern: "halibut" } };
+  await good.user("Search again.", [{ calls: [there] }, "Searched."]);
+  assert.match(text(await good.newest(isToolResult)), /^2 matching lines of "halibut"/);
+  await other.helper(`tree ${left}`);
+  await other.user("Changed to trout.", ["Noted: trout."]);
+  await good.user("And again.", [{ calls: [there] }, "Searched."]);
+  assert.match(text(await good.newest(isToolResult)), /^No matches/, "not on branches that were left");
   const notes = join(other.ws.root, "notes.txt");
   writeFileSync(notes, "just notes\n");
-  for (const bad of ["relative.jsonl", join(other.ws.root, "missing.jsonl"), notes, other.ws.root]) {
+  const empty = join(other.ws.root, "empty.jsonl");
+  writeFileSync(empty, "");
+  for (const bad of ["relative.jsonl", empty, join(other.ws.root, "missing.jsonl"), notes, other.ws.root]) {
     const chat = await openChat(t, { env: { PI_STET_LOOKUP_SESSION_FILE: bad } });
     const entry = await result(chat);
     assert.equal(entry.message.isError, true, bad);

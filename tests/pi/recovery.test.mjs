@@ -1,10 +1,11 @@
 // The recovery tools and the skill in real Pi, after compactions.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { pathToFileURL } from "node:url";
-import { openChat, prose } from "./chat.mjs";
+import { BINARY, openChat, prose } from "./chat.mjs";
 import { bash, isToolResult } from "./harness/conversation.mjs";
 import { PI_ROOT, REPO_DIR } from "./harness/harness.mjs";
 import { textOf } from "./harness/server.mjs";
@@ -55,6 +56,20 @@ test("the id in a label brings the output back with one call", async (t) => {
   // The model got what stands in the session.
   const sent = chat.ws.llm.requests().at(-1).body.messages.at(-1);
   assert.equal(textOf(sent.content), text(one));
+});
+
+test("the model is offered the tools in the manifest's words", async (t) => {
+  const manifest = JSON.parse(execFileSync(BINARY, ["manifest"], { encoding: "utf8" }));
+  const chat = await openChat(t);
+  await chat.user("Hello.", ["Hello!"]);
+  const { messages, tools } = chat.ws.llm.requests().at(-1).body;
+  for (const { name, description, parameters, promptSnippet } of manifest.tools.filter((tool) => tool.active)) {
+    const offer = tools.find((tool) => tool.function.name === name).function;
+    assert.equal(offer.description, description);
+    assert.deepEqual(Object.keys(offer.parameters.properties), Object.keys(parameters.properties));
+    assert.ok(textOf(messages[0].content).includes(promptSnippet), `the prompt has the snippet of ${name}`);
+  }
+  assert.ok(!tools.some((tool) => tool.function.name === "checkpoint_update"), "what is off is not offered");
 });
 
 test("thinking, arguments and outputs of two compactions are found; summaries and earlier searches are left out", async (t) => {

@@ -3,6 +3,7 @@
 //   /helper tree ENTRY [summarize]   move the leaf, as the user does with /tree
 //   /helper label ENTRY [TEXT]       label an entry, or take its label away
 //   /helper note TYPE TEXT           a custom message in the context
+//   /helper wake TYPE TEXT           the same, and the model answers it
 //   /helper entry TYPE TEXT          a custom entry outside the context
 //   /helper omit ENTRY               omit an entry from the context
 //   /helper replace ENTRY TEXT       replace what the context shows of an entry
@@ -54,6 +55,9 @@ export default function helper(pi: ExtensionAPI) {
           return;
         case "note":
           pi.sendMessage({ customType: first, content: rest, display: true });
+          return;
+        case "wake":
+          pi.sendMessage({ customType: first, content: rest, display: true }, { triggerTurn: true });
           return;
         case "entry":
           pi.appendEntry(first, { text: rest });
