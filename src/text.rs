@@ -109,6 +109,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// [`visible`] on one line, for names among other text.
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
 /// [`escape_metadata`] for a value between double quotes.
 pub fn escape_attribute(text: &str) -> String {
     escape_metadata(&text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -156,6 +161,13 @@ pub fn is_wide(c: char) -> bool {
 pub fn iso_time(epoch_ms: i64) -> Option<String> {
     let time = jiff::Timestamp::from_millisecond(epoch_ms).ok()?;
     Some(time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
+}
+
+/// Whether a text may be a time: nothing in it but what Pi's times are made of.
+pub fn is_time(text: &str) -> bool {
+    let is_part =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b':' | b'.' | b'T' | b'Z');
+    (1..=40).contains(&text.len()) && text.bytes().all(is_part)
 }
 
 /// `12,345`.

@@ -7,6 +7,7 @@ use super::line::{Kind, Line};
 use super::{DETAILS_KIND, VERBATIM_KIND};
 use crate::error::Result;
 use crate::json::{self, Fields};
+use crate::session::ids;
 use crate::session::projection::{self, Projection, kept_from};
 use crate::session::{Body, Branch, Compaction, Detail, Kind as EntryKind, Role};
 use crate::text::one_line;
@@ -101,12 +102,13 @@ fn read(text: &str) -> Option<Line> {
     let parts = json::elements(raw);
     let mut line = Line::new(
         Kind::of_name(&json::string(parts.first()?)?)?,
-        &json::string(parts.get(1)?)?,
+        &ids::plain(&json::string(parts.get(1)?)?),
         json::string(parts.get(2)?)?,
     );
     match (parts.get(3), parts.get(4)) {
         (Some(last), Some(count)) => {
-            line.until = Some((json::string(last)?, count.get().parse().ok()?));
+            let last = ids::plain(&json::string(last)?).into_owned();
+            line.until = Some((last, count.get().parse().ok()?));
         }
         (Some(outcome), None) => line.outcome = super::outcome_of(&json::string(outcome)?),
         _ => {}

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::source::Checkpoint;
 use crate::json::Fields;
+use crate::session::ids;
+use crate::text::is_time;
 
 const CHECKPOINT_MARK: &str = "<!-- stet:checkpoint ";
 const ACTIVITY_MARK: &str = "<!-- stet:activity ";
@@ -95,8 +97,8 @@ pub fn parse(text: &str) -> Parsed {
     let written = author.as_deref() != Some("harness");
     Parsed {
         text: if written { body[..end].trim().to_owned() } else { String::new() },
-        at: field("at"),
-        covered: field("covered"),
+        at: field("at").filter(|at| is_time(at)),
+        covered: field("covered").map(|id| ids::plain(&id).into_owned()),
         cwd: field("cwd"),
         // Its time was the file's; since then a harness has written it anew.
         rewritten: author.as_deref() == Some(OLDER_AUTHOR),

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::orientation::Due;
 use crate::protocol::envelope::Compacted;
 use crate::protocol::reply::{DeliverAs, Effect, Level, Reply};
-use crate::session::{Body, Branch, Detail, Kind, projection::Projection};
+use crate::session::{Body, Branch, Detail, Kind, ids, projection::Projection};
 use crate::text::grouped;
 use crate::verbatim::{details, history, wording};
 use crate::{json::Fields, session::estimate};
@@ -107,7 +107,8 @@ fn re_orientation(call: &Call, payload: &Compacted, branch: &Branch) -> Result<O
     if !goes_on || payload.reason == "manual" {
         return Ok(None);
     }
-    let due = Due::of(branch)?.filter(|due| due.compaction_id() == payload.compaction_id);
+    let id = ids::plain(&payload.compaction_id);
+    let due = Due::of(branch)?.filter(|due| due.compaction_id() == id);
     let virtual_model =
         call.envelope.model.as_ref().is_some_and(|m| m.api.as_deref() == Some(VIRTUAL_API));
     // Pi takes one queued message at a time, and for a virtual model it compacts after it has looked

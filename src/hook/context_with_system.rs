@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::orientation::{self, Due, Item, Seen};
 use crate::protocol::envelope::{ContextWithSystem, Skeleton};
 use crate::protocol::reply::Reply;
+use crate::session::ids;
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let payload: ContextWithSystem = call.payload()?;
@@ -37,7 +38,7 @@ fn seen(skeleton: &Skeleton) -> Seen {
                 .details
                 .as_ref()
                 .and_then(|details| details.get(orientation::COMPACTION_ID)?.as_str())
-                .map(str::to_owned),
+                .map(|id| ids::plain(id).into_owned()),
         },
         _ => Seen::Other,
     }

@@ -12,7 +12,7 @@ pub use place::{Item, Seen};
 use crate::error::Result;
 use crate::json::Fields;
 use crate::session::projection::Projection;
-use crate::session::{Body, Branch, Detail, Kind, Role};
+use crate::session::{Body, Branch, Detail, Kind, Role, ids};
 
 /// The custom type of the message. It is told by this type and by the compaction that its details
 /// name, never by its text.
@@ -130,5 +130,6 @@ fn kind_of(details: Option<&str>) -> Option<String> {
 }
 
 fn compaction_id_of(details: Option<&str>) -> Option<String> {
-    Fields::parse(details?)?.string(COMPACTION_ID)
+    let id = Fields::parse(details?)?.string(COMPACTION_ID)?;
+    Some(ids::plain(&id).into_owned())
 }

@@ -88,7 +88,7 @@ pub fn readable(id: String, kind: Kind, entry: Entry) -> EntryText {
     };
     EntryText {
         id,
-        what: one_line(&what),
+        what: one_line(&visible(&what)),
         timestamp: entry.timestamp.unwrap_or_default(),
         failed,
         sections,

@@ -93,11 +93,14 @@ pub struct Line<'e> {
     pub text: &'e str,
 }
 
+/// How the header of an entry begins.
+const HEADER: &str = "ENTRY ";
+
 impl EntryText {
     /// `ENTRY 9f3c2a1b · tool result of bash, error · 2026-11-30T16:50:27.738Z`
     pub fn header(&self) -> String {
         let time = if self.timestamp.is_empty() { "no time" } else { &self.timestamp };
-        format!("ENTRY {} · {} · {time}", self.id, self.what)
+        format!("{HEADER}{} · {} · {time}", self.id, self.what)
     }
 
     /// The lines as they are counted, labels among them.
@@ -131,12 +134,16 @@ impl EntryText {
         }
     }
 
-    /// All lines of the entry, as they are shown.
+    /// All lines of the entry, as they are shown. One that begins like a header stands behind a
+    /// backslash: it is none.
     pub fn body(&self) -> String {
         let mut out = String::new();
         for line in self.lines() {
             if line.number > 1 {
                 out.push('\n');
+            }
+            if line.text.starts_with(HEADER) {
+                out.push('\\');
             }
             out.push_str(&visible(line.text));
         }

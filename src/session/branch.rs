@@ -1,6 +1,8 @@
 //! The branch: the chain of parents from a leaf to its root.
 
-use super::{EntryNo, Session};
+use std::cell::{Cell, OnceCell};
+
+use super::{EntryNo, Session, ids};
 use crate::error::{Error, Result};
 
 /// Which entry is the end of the branch.
@@ -19,7 +21,14 @@ pub struct Branch<'s, 'a> {
     path: Vec<EntryNo>,
     /// Why the chain ends before a root, if it does.
     pub broken: Option<String>,
+    /// How often a position was asked for, and the positions in the order of their ids once that
+    /// was often.
+    asked: Cell<u32>,
+    by_id: OnceCell<Vec<u32>>,
 }
+
+/// Looking through the path costs less than to sort it until then.
+const OFTEN: u32 = 16;
 
 impl<'a> Session<'a> {
     /// Errors: the leaf's id is not in the session.
@@ -49,7 +58,8 @@ impl<'a> Session<'a> {
             });
         }
         path.reverse();
-        Ok(Branch { session: self, path, broken })
+        let (asked, by_id) = (Cell::new(0), OnceCell::new());
+        Ok(Branch { session: self, path, broken, asked, by_id })
     }
 }
 
@@ -87,6 +97,20 @@ impl Branch<'_, '_> {
 
     /// The position of the entry with this id.
     pub fn position(&self, id: &str) -> Option<usize> {
+        let id = ids::plain(id);
+        let of = |position: &u32| self.session.id(self.path[*position as usize]);
+        if let Some(sorted) = self.by_id.get() {
+            let found = sorted.binary_search_by(|position| of(position).cmp(&id)).ok()?;
+            return sorted.get(found).map(|position| *position as usize);
+        }
+        let asked = self.asked.get() + 1;
+        self.asked.set(asked);
+        if asked > OFTEN {
+            let mut sorted: Vec<u32> = (0..u32::try_from(self.path.len()).ok()?).collect();
+            sorted.sort_unstable_by(|a, b| of(a).cmp(of(b)));
+            let _ = self.by_id.set(sorted);
+            return self.position(&id);
+        }
         self.path.iter().rposition(|entry| self.session.id(*entry) == id)
     }
 

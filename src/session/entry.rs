@@ -1,7 +1,8 @@
 //! An entry decoded as far as its reader needs it.
 
-use super::typed;
+use super::{ids, typed};
 use crate::json::{self, Fields};
+use crate::text::is_time;
 use serde_json::value::RawValue;
 
 /// How much of an entry is decoded.
@@ -16,7 +17,7 @@ pub enum Detail {
 
 #[derive(Debug)]
 pub struct Entry {
-    /// As Pi writes it: ISO 8601, UTC, milliseconds.
+    /// As Pi writes it: ISO 8601, UTC, milliseconds. What has other characters is no time.
     pub timestamp: Option<String>,
     pub body: Body,
 }
@@ -171,6 +172,10 @@ pub struct ContextEdit {
 }
 
 impl Entry {
+    pub(super) fn new(timestamp: Option<String>, body: Body) -> Entry {
+        Entry { timestamp: timestamp.filter(|text| is_time(text)), body }
+    }
+
     /// Decodes a line; `None` if it is not one JSON object.
     pub fn decode(line: &[u8], detail: Detail) -> Option<Entry> {
         let line = json::mend(line);
@@ -198,7 +203,7 @@ impl Entry {
             Some("compaction") => Body::Compaction(compaction(&fields, detail)),
             Some("context_edit") => Body::ContextEdit(context_edit(&fields)),
             Some("label") => Body::Label {
-                target: fields.string("targetId").unwrap_or_default(),
+                target: id(&fields, "targetId").unwrap_or_default(),
                 label: fields.string("label").filter(|label| !label.is_empty()),
             },
             Some("custom") => Body::State {
@@ -207,7 +212,7 @@ impl Entry {
             },
             _ => Body::Other,
         };
-        Some(Entry { timestamp, body })
+        Some(Entry::new(timestamp, body))
     }
 }
 
@@ -306,7 +311,7 @@ fn nested_call(raw: &RawValue) -> Option<NestedCall> {
 pub fn compaction(fields: &Fields, detail: Detail) -> Compaction {
     Compaction {
         summary: fields.string("summary").unwrap_or_default(),
-        first_kept: fields.string("firstKeptEntryId"),
+        first_kept: id(fields, "firstKeptEntryId"),
         first_kept_line: fields.number("firstKeptEntryIndex").map(|n| n as usize),
         tokens_before: fields.number("tokensBefore"),
         details: fields.raw("details").map(|raw| raw.get().to_owned()),
@@ -323,9 +328,13 @@ pub fn utf16_len(text: &str) -> u64 {
     text.encode_utf16().count() as u64
 }
 
+fn id(fields: &Fields, key: &str) -> Option<String> {
+    fields.string(key).map(|id| ids::plain(&id).into_owned())
+}
+
 fn context_edit(fields: &Fields) -> ContextEdit {
     ContextEdit {
-        target: fields.string("targetId").unwrap_or_default(),
+        target: id(fields, "targetId").unwrap_or_default(),
         replacement: fields.object("replacement").map(|r| content(r.raw("content"), Detail::All)),
     }
 }

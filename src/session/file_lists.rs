@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 
 use super::files::FileOperation;
+use super::ids;
 use super::paths::relative;
 use crate::json::{self, Fields};
 use crate::text::{escape_attribute, escape_metadata};
@@ -68,7 +69,8 @@ impl FileLists {
             self.touch(&relative(&path, cwd), failed.contains(&path), false, None);
         }
         for (at, path) in paths("modifiedFiles").into_iter().enumerate() {
-            let edit = edits.get(at).filter(|edit| !edit.is_empty()).map(String::as_str);
+            let edit = edits.get(at).filter(|edit| !edit.is_empty()).map(|edit| ids::plain(edit));
+            let edit = edit.as_deref();
             self.touch(&relative(&path, cwd), failed.contains(&path), true, edit);
         }
     }

@@ -180,9 +180,9 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
         numbers = (digits > 0).then(|| &value[digits..])?;
     }
     numbers.is_empty().then_some(())?;
-    Some(Entry {
-        timestamp: Some(text(timestamp)?.into_owned()),
-        body: Body::ToolResult(ToolResult {
+    Some(Entry::new(
+        Some(text(timestamp)?.into_owned()),
+        Body::ToolResult(ToolResult {
             call_id: text(call_id)?.into_owned(),
             tool_name: text(tool_name)?.into_owned(),
             is_error: Some(is_error),
@@ -191,7 +191,7 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
             status: None,
             truncated: false,
         }),
-    })
+    ))
 }
 
 /// A compaction from the edges of its line, without its summary. A quote inside a string is
@@ -207,10 +207,10 @@ pub fn compaction_outline(start: &[u8], end: &[u8]) -> Option<Entry> {
     let inside = json::mend(&end[at + 2..]);
     let object = format!("{{{inside}");
     let fields = Fields::parse(&object)?;
-    Some(Entry {
-        timestamp: Some(text(timestamp)?.into_owned()),
-        body: Body::Compaction(super::entry::compaction(&fields, super::Detail::Kept)),
-    })
+    Some(Entry::new(
+        Some(text(timestamp)?.into_owned()),
+        Body::Compaction(super::entry::compaction(&fields, super::Detail::Kept)),
+    ))
 }
 
 /// A string without escapes up to its closing quote, and what follows.

@@ -2,9 +2,11 @@
 //! About 60 bytes an entry, so that a session of any size fits.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::head::{Head, Kind, Parent, Role};
+use super::ids;
 use crate::error::{Error, Result};
 
 /// Where an entry's JSON lies in its source, in bytes.
@@ -22,6 +24,8 @@ pub struct EntryNo(u32);
 enum Link {
     Root,
     To(EntryNo),
+    /// The line before: files of other tools leave the field out.
+    Above,
     /// The parent's id is not in the file.
     Missing,
     /// Not looked up yet: the parent is not the entry before. Its id is in `Index::far_parents`.
@@ -68,22 +72,24 @@ impl Index {
             self.made_up_ids = true;
             made_up_id(self.slots.len())
         } else {
-            head.id.clone()
+            ids::plain(&head.id)
         };
         let parent = match &head.parent {
             Parent::Root => Link::Root,
-            // Files of other tools leave the field out and mean the line before.
             Parent::Absent => {
                 self.begins_without_parent |= previous.is_none();
-                previous.map_or(Link::Root, Link::To)
+                previous.map_or(Link::Root, |_| Link::Above)
             }
-            Parent::Id(id) => match previous.filter(|p| self.id(*p) == id) {
-                Some(previous) => Link::To(previous),
-                None => {
-                    self.far_parents.push((number, id.clone().into_owned()));
-                    Link::Far
+            Parent::Id(id) => {
+                let id = ids::plain(id);
+                match previous.filter(|p| self.id(*p) == id) {
+                    Some(previous) => Link::To(previous),
+                    None => {
+                        self.far_parents.push((number, id.into_owned()));
+                        Link::Far
+                    }
                 }
-            },
+            }
         };
         let id_len = u16::try_from(id.len()).map_err(|_| too_many())?;
         let id_start = u32::try_from(self.ids.len()).map_err(|_| too_many())?;
@@ -134,23 +140,77 @@ impl Index {
         true
     }
 
-    /// Looks up the parents that were not the entry before; call once, after the pass.
+    /// Looks up the parents that were not the entry before; call once, after the pass. Of entries
+    /// with one id the last is meant, by all their children, as in Pi.
     pub fn link(&mut self) {
-        if self.far_parents.is_empty() {
+        let has_twins = self.twin().is_some();
+        if self.far_parents.is_empty() && !has_twins {
             return;
         }
         let far = std::mem::take(&mut self.far_parents);
         let by_id: HashMap<&str, EntryNo> = self.numbers().map(|n| (self.id(n), n)).collect();
-        let links: Vec<_> =
+        let mut links: Vec<_> =
             far.iter().map(|(child, id)| (*child, by_id.get(id.as_str()).copied())).collect();
+        if has_twins {
+            links.extend(self.numbers().filter_map(|child| match self.slot(child).parent {
+                Link::To(parent) => Some((child, by_id.get(self.id(parent)).copied())),
+                _ => None,
+            }));
+        }
         for (child, parent) in links {
             self.slots[child.0 as usize].parent = parent.map_or(Link::Missing, Link::To);
         }
+        if has_twins && self.slots.iter().any(|slot| slot.parent == Link::Above) {
+            self.rename_twins();
+        }
+    }
+
+    /// The id of two entries, if there are any.
+    pub fn twin(&self) -> Option<&str> {
+        // Eight bytes an entry; a digest that stands twice need not be a twin.
+        let mut digests: Vec<u64> = self.numbers().map(|number| self.digest(number)).collect();
+        digests.sort_unstable();
+        if digests.windows(2).all(|pair| pair[0] != pair[1]) {
+            return None;
+        }
+        let mut ids = HashSet::with_capacity(self.slots.len());
+        self.numbers().map(|number| self.id(number)).find(|id| !ids.insert(*id))
+    }
+
+    /// Entries that are chained have to have different ids: of twins the last one keeps it.
+    fn rename_twins(&mut self) {
+        let mut taken: HashSet<String> = HashSet::new();
+        for number in self.numbers().rev() {
+            let id = self.id(number).to_owned();
+            if taken.insert(id.clone()) {
+                continue;
+            }
+            let mut name = format!("{id}~{:x}", number.0);
+            while !taken.insert(name.clone()) {
+                name.push('~');
+            }
+            let (Ok(start), Ok(len)) = (u32::try_from(self.ids.len()), u16::try_from(name.len()))
+            else {
+                return;
+            };
+            self.ids.push_str(&name);
+            let slot = &mut self.slots[number.0 as usize];
+            (slot.id_start, slot.id_len) = (start, len);
+        }
+    }
+
+    fn digest(&self, number: EntryNo) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.id(number).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Chains all entries in file order, as Pi does when it migrates format v1.
     pub fn chain(&mut self) {
         self.far_parents.clear();
+        if self.twin().is_some() {
+            self.rename_twins();
+        }
         for number in 0..self.slots.len() {
             let parent = number.checked_sub(1).and_then(|p| u32::try_from(p).ok());
             self.slots[number].parent = parent.map_or(Link::Root, |p| Link::To(EntryNo(p)));
@@ -204,6 +264,7 @@ impl Index {
         match self.slot(number).parent {
             Link::Root => Ok(None),
             Link::To(parent) => Ok(Some(parent)),
+            Link::Above => Ok(number.0.checked_sub(1).map(EntryNo)),
             Link::Missing | Link::Far => Err("its parent is not in the file"),
         }
     }

@@ -7,6 +7,7 @@ pub mod estimate;
 pub mod file_lists;
 pub mod files;
 mod head;
+pub mod ids;
 mod index;
 mod labels;
 mod lines;
@@ -33,6 +34,7 @@ pub use index::EntryNo;
 pub use scan::Reading;
 
 use crate::error::{Error, Result};
+use crate::json::Fields;
 use index::{Index, Place};
 use serde_json::value::RawValue;
 use source::Source;
@@ -106,6 +108,8 @@ impl<'a> Session<'a> {
     }
 
     /// The inline form: the entries of one branch, root to leaf, as they stand in the envelope.
+    ///
+    /// Errors: two of them have the same id.
     pub fn from_branch(
         branch: &'a RawValue,
         header: Header,
@@ -124,14 +128,19 @@ impl<'a> Session<'a> {
             .collect();
         let mut index = Index::default();
         let findings = scan::scan_parts(&places, bytes, reading, &mut index)?;
+        if let Some(id) = index.twin() {
+            let text = format!("two entries of `session.branch` have the id {id:?}");
+            return Err(Error::Envelope(text));
+        }
         index.chain();
+        let labels = labels.into_iter().map(|(id, label)| (ids::plain(&id).into_owned(), label));
         Ok(Session {
             source: Source::Memory(bytes),
             index,
             reading,
             window: Mutex::default(),
             header,
-            given_labels: Some(labels),
+            given_labels: Some(labels.collect()),
             malformed_lines: findings.malformed_lines,
         })
     }
@@ -154,6 +163,7 @@ impl<'a> Session<'a> {
         self.index.place(entry).len
     }
 
+    /// What the entry is called (see [`ids::plain`]).
     pub fn id(&self, entry: EntryNo) -> &str {
         self.index.id(entry)
     }
@@ -181,7 +191,17 @@ impl<'a> Session<'a> {
     }
 
     pub fn find(&self, id: &str) -> Option<EntryNo> {
-        self.index.find(id)
+        self.index.find(&ids::plain(id))
+    }
+
+    /// The id as it stands in the file.
+    ///
+    /// Errors: the file changed since it was opened.
+    pub fn id_in_file(&self, entry: EntryNo) -> Result<String> {
+        let mut scratch = self.scratch.borrow_mut();
+        let line = crate::json::mend(self.line(self.index.place(entry), &mut scratch)?);
+        let id = Fields::parse(&line).and_then(|fields| fields.string("id"));
+        Ok(id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.id(entry).to_owned()))
     }
 
     /// All entries of the file in file order, whatever branch they are on.
@@ -226,9 +246,9 @@ impl<'a> Session<'a> {
             return Ok(decoded);
         }
         let id = self.id(entry);
-        let is_here = head::quick(line, line).is_some_and(|head| head.id == id);
+        let is_here = head::quick(line, line).is_some_and(|head| ids::plain(&head.id) == id);
         match self.reading {
-            Reading::Recover if is_here => Ok(Entry { timestamp: None, body: Body::Damaged }),
+            Reading::Recover if is_here => Ok(Entry::new(None, Body::Damaged)),
             // The host has the entry in memory.
             Reading::AsPi if is_here => {
                 Err(Error::SessionStale(format!("entry {id} is damaged in the file")))

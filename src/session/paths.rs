@@ -1,9 +1,16 @@
 //! Paths as text: nothing here looks at a disk.
 
 /// A path as a checkpoint shows it and file lists compare it: relative inside the working
-/// directory (`.` for the directory itself), unchanged outside. Pi's `@` prefix is dropped.
+/// directory (`.` for the directory itself), unchanged outside. Pi's `@` prefix is dropped; what
+/// would be read as another path without a `./` before it has one.
 pub fn relative(path: &str, cwd: &str) -> String {
     let path = path.strip_prefix('@').filter(|rest| !rest.is_empty()).unwrap_or(path);
+    let shown = inside(path, cwd);
+    let means_another = shown.starts_with('@') || (shown.starts_with('~') && path != shown);
+    if means_another { format!("./{shown}") } else { shown }
+}
+
+fn inside(path: &str, cwd: &str) -> String {
     let cwd_root = cwd.trim_end_matches('/');
     if path.starts_with('/') {
         let normal = normalize(path);
@@ -20,9 +27,9 @@ pub fn relative(path: &str, cwd: &str) -> String {
         return path.to_owned();
     }
     let normal = normalize(path);
-    if normal.starts_with("..") && !cwd_root.is_empty() {
+    if normal.starts_with("..") && is_absolute(cwd_root) {
         // `../x` may lead back into the directory or out of it; the absolute form tells.
-        return relative(&normalize(&format!("{cwd_root}/{normal}")), cwd);
+        return inside(&normalize(&format!("{cwd_root}/{normal}")), cwd);
     }
     normal
 }
@@ -96,12 +103,22 @@ mod tests {
             ("../other/a.rs", "/home/dev/other/a.rs"),
             ("/etc/../etc/hosts", "/etc/hosts"),
             ("@src/a.rs", "src/a.rs"),
+            // A folder of that name: `@types/a.ts` would be the file `types/a.ts` to Pi.
+            ("/home/dev/app/@types/a.ts", "./@types/a.ts"),
+            ("./@types/a.ts", "./@types/a.ts"),
+            ("@@types/a.ts", "./@types/a.ts"),
+            ("/home/dev/app/~/a.ts", "./~/a.ts"),
+            ("./~/a.ts", "./~/a.ts"),
             ("~/notes.md", "~/notes.md"),
             ("", ""),
         ] {
             assert_eq!(relative(path, "/home/dev/app"), shown, "{path}");
         }
         assert_eq!(relative("/etc/hosts", "/"), "/etc/hosts");
+        // A session file can name any directory; outside of one that is nowhere a path stays.
+        for cwd in ["..", "../..", "a/..", "."] {
+            assert_eq!(relative("../x", cwd), "../x", "{cwd}");
+        }
         assert_eq!(relative("/etc/hosts", ""), "/etc/hosts");
     }
 

@@ -43,13 +43,21 @@ pub type Edits = HashMap<EntryNo, Option<Vec<Block>>>;
 
 /// The edits among the positions from `start` to `end`.
 pub fn edits(branch: &Branch, start: usize, end: usize) -> Result<Edits> {
-    let mut edits = Edits::new();
+    let mut by_target = HashMap::new();
     for (_, entry) in branch.iter().take(end).skip(start) {
         if branch.session.kind(entry) == Kind::ContextEdit
             && let Body::ContextEdit(edit) = branch.session.read(entry, Detail::Kept)?.body
-            && let Some(target) = branch.position(&edit.target).and_then(|p| branch.get(p))
         {
-            edits.insert(target, edit.replacement);
+            by_target.insert(edit.target, edit.replacement);
+        }
+    }
+    let mut edits = Edits::with_capacity(by_target.len());
+    for (_, entry) in branch.iter() {
+        if by_target.is_empty() {
+            break;
+        }
+        if let Some(replacement) = by_target.remove(branch.session.id(entry)) {
+            edits.insert(entry, replacement);
         }
     }
     Ok(edits)

@@ -61,7 +61,7 @@ pub fn message(line: &str, detail: Detail) -> Option<Entry> {
         }),
         _ => return None,
     };
-    Some(Entry { timestamp: Some(line.timestamp), body })
+    Some(Entry::new(Some(line.timestamp), body))
 }
 
 #[derive(Deserialize)]

@@ -13,6 +13,7 @@ use super::startup::{Selection, StartupRead};
 use crate::error::Result;
 use crate::json::{self, Fields};
 use crate::session::file_lists::SpanFiles;
+use crate::session::ids;
 
 pub const KIND: &str = "stet.verbatim";
 pub const VERSION: u64 = 1;
@@ -202,7 +203,7 @@ pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
     for raw in span.array("items") {
         let parts = json::elements(raw);
         let kind = ItemKind::of_name(&json::string(parts.first()?)?)?;
-        let entry = json::string(parts.get(1)?)?;
+        let entry = ids::plain(&json::string(parts.get(1)?)?).into_owned();
         let text = match (body, parts.get(3)) {
             (_, Some(text)) => json::string(text)?,
             (Some(body), None) => {
@@ -233,7 +234,7 @@ pub fn read_startup(details: &Fields, summary: &str) -> Option<Selection> {
     let read = |raw: &RawValue| {
         let read = Fields::parse(raw.get())?;
         Some(StartupRead {
-            entry: read.string("entry")?,
+            entry: ids::plain(&read.string("entry")?).into_owned(),
             path: read.string("path")?,
             offset: read.number("offset"),
             limit: read.number("limit"),

@@ -16,6 +16,7 @@ mod evidence;
 mod files_and_text;
 mod generator;
 mod hook;
+mod hostile_names;
 mod inheritance;
 mod metadata;
 mod properties;
