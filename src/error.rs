@@ -2,6 +2,10 @@
 
 use std::io;
 
+use crate::text::{clip, visible_line};
+
+const TOLD_CHARS: usize = 600;
+
 /// What can go wrong between an envelope or a command line and its answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -32,6 +36,9 @@ pub enum Error {
     NotFound(String),
     #[error("nothing to compact: {0}")]
     NothingToCompact(String),
+    /// Nothing lies before the entry that somebody chose to keep first.
+    #[error("nothing to compact: {0}")]
+    NothingBefore(String),
     #[error("{0}")]
     Usage(String),
     #[error("cannot write {path}: {source}")]
@@ -62,13 +69,19 @@ impl Error {
             Error::SessionChanged(_) => "session-changed",
             Error::NoSuchEntry(_) => "no-such-entry",
             Error::NotFound(_) => "not-found",
-            Error::NothingToCompact(_) => "nothing-to-compact",
+            Error::NothingToCompact(_) | Error::NothingBefore(_) => "nothing-to-compact",
             Error::Usage(_) => "usage",
             Error::Write { .. } => "unwritable",
             Error::Broken(_) => "broken",
             Error::Faults(_) => "faults",
             Error::Defect(_) => "defect",
         }
+    }
+
+    /// The text as it is told: in one line, with nothing in it that a terminal obeys, and not longer
+    /// than somebody reads. What is wrong may be quoted in it, and that can be anything.
+    pub fn told(&self) -> String {
+        clip(&visible_line(&self.to_string()), TOLD_CHARS)
     }
 
     /// What the reader can do about it, in one sentence.
@@ -97,6 +110,7 @@ impl Error {
             Error::NothingToCompact(_) => {
                 "keep fewer tokens with --keep-recent-tokens N, or go on working"
             }
+            Error::NothingBefore(_) => "name a later entry with --first-kept ID",
             Error::Usage(_) => "`pi-stet --help` shows every command and option",
             Error::Write { .. } => "check that the folder exists and has room",
             Error::Broken(_) => {
@@ -110,7 +124,7 @@ impl Error {
     /// The process status of this error (design: 2 bad use or input, 3 nothing to compact, 70 a defect).
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::NothingToCompact(_) => 3,
+            Error::NothingToCompact(_) | Error::NothingBefore(_) => 3,
             Error::NoSuchEntry(_) | Error::NotFound(_) | Error::Broken(_) | Error::Faults(_) => 1,
             Error::Defect(_) => 70,
             _ => 2,

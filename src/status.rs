@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::session::cut::{self, Cut};
 use crate::session::projection::{self, Projection};
 use crate::session::{Body, Branch, Detail, Kind, Role, estimate};
-use crate::settings::{Budget, CapMode, Method, Settings};
+use crate::settings::{Budget, Cap, CapMode, Method, Settings};
 use crate::text::{clip, counted, escape_metadata, estimate_tokens, grouped};
 use crate::verbatim::{self, Base, Instructions, Request, WorkingState, history, pins, startup};
 
@@ -18,6 +18,8 @@ pub struct Surroundings<'s> {
     pub instructions: &'s [Instructions],
     /// In tokens.
     pub context_window: Option<f64>,
+    /// Nobody knows the model here: a window that was not given is not one that Pi does not have.
+    pub is_shell: bool,
     /// Tokens that Pi keeps of the recent conversation.
     pub keep_recent_tokens: u64,
     /// ISO 8601.
@@ -56,6 +58,8 @@ enum Next {
         before: u64,
         checkpoint: u64,
         trimmed: bool,
+        /// Whether it fits this budget was not looked at.
+        unchecked: Option<Budget>,
     },
 }
 
@@ -127,12 +131,12 @@ fn next(
     let Some(mut draft) = verbatim::draft(branch, &request)? else {
         return Ok(Next::Nothing("nothing lies before the recent conversation".into()));
     };
-    let limit = match settings.cap.mode {
-        CapMode::Off => None,
-        CapMode::Warn | CapMode::On => match settings.cap.budget.limit(around.context_window) {
-            None => return Ok(Next::Cancelled(settings.cap.budget)),
-            limit => limit,
-        },
+    let Cap { mode, budget } = settings.cap;
+    let (limit, unchecked) = match (mode, budget.limit(around.context_window)) {
+        (CapMode::Off, _) => (None, None),
+        (_, Some(limit)) => (Some(limit), None),
+        (_, None) if around.is_shell => (None, Some(budget)),
+        (_, None) => return Ok(Next::Cancelled(budget)),
     };
     let trimmed = match limit {
         Some(limit) => draft.is_over(limit)?,
@@ -143,6 +147,7 @@ fn next(
         before: cut.tokens_before,
         checkpoint: estimate_tokens(&compacted.summary),
         trimmed,
+        unchecked,
     })
 }
 
@@ -185,6 +190,7 @@ fn next_from_checkpoint(
             before: cut.tokens_before,
             checkpoint: estimate_tokens(&compacted.summary),
             trimmed: false,
+            unchecked: None,
         },
         None => {
             Next::Nothing("there is neither a checkpoint nor anything to make a digest of".into())
@@ -300,13 +306,22 @@ impl fmt::Display for Status {
                 f,
                 "next        it would be cancelled: the cap is {budget}, and the context window is not known"
             )?,
-            Next::Gives { before, checkpoint, trimmed } => writeln!(
-                f,
-                "next        {} tokens in context; a checkpoint of about {} and the recent conversation would stay{}",
-                grouped(*before),
-                grouped(*checkpoint),
-                if *trimmed { " (trimmed by the cap)" } else { "" }
-            )?,
+            Next::Gives { before, checkpoint, trimmed, unchecked } => {
+                write!(
+                    f,
+                    "next        {} tokens in context; a checkpoint of about {} and the recent conversation would stay",
+                    grouped(*before),
+                    grouped(*checkpoint),
+                )?;
+                match unchecked {
+                    Some(budget) => writeln!(
+                        f,
+                        " (the cap of {budget} aside: --context-window N says of how much)"
+                    )?,
+                    None if *trimmed => writeln!(f, " (trimmed by the cap)")?,
+                    None => writeln!(f)?,
+                }
+            }
         }
         writeln!(f, "pinned      {}", listed(&self.pins, "entry", "entries"))?;
         let open =

@@ -9,29 +9,43 @@ use super::{CompactArgs, input, output};
 use crate::checkpoint::{self, Files, Tier, source};
 use crate::error::{Error, Result};
 use crate::session::{Branch, Detail, Leaf, Reading, Session, cut, cut::Cut};
-use crate::settings::{Budget, Limit};
+use crate::settings::{Budget, Cap, CapMode, Limit, Method, Origin, Settings};
+use crate::status::working_state;
 use crate::text::{byte_size, estimate_tokens, grouped};
-use crate::verbatim::{self, Request, wording};
+use crate::verbatim::{self, Draft, Request, wording};
 
 pub fn run(args: &CompactArgs) -> Result<()> {
     let start = Instant::now();
-    input::with_session(&args.session, Reading::Recover, |session| print(args, session, start))
+    let done =
+        input::with_session(&args.session, Reading::Recover, |session| print(args, session, start));
+    done.map_err(|error| match error {
+        Error::NothingToCompact(why) if args.first_kept.is_some() => Error::NothingBefore(why),
+        error => error,
+    })
 }
 
 fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
     let leaf = args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id);
     let branch = session.branch(&leaf)?;
+    let settings = input::settings(&branch)?;
     let cut = match &args.first_kept {
         Some(id) => given_cut(&branch, id)?,
         None => cut::find(&branch, args.keep_recent_tokens)?,
     };
-    let made = match args.method.as_str() {
-        "checkpoint" => from_checkpoint(&branch, &cut)?,
-        _ => verbatim(args, &branch, &cut)?,
+    let method = args.method.as_deref().and_then(Method::of_name).unwrap_or(settings.method);
+    let made = match method {
+        Method::Checkpoint => from_checkpoint(&branch, &cut)?,
+        Method::Verbatim => verbatim(args, &settings, &branch, &cut)?,
+        Method::Summary => {
+            return Err(Error::Usage(format!(
+                "the method is summary (from {}), which a model writes: give --method verbatim or checkpoint",
+                settings.method_origin.name()
+            )));
+        }
     };
     figures(&branch, &cut, &made, start);
     if args.json {
-        let kept = branch.get(cut.first_kept).map(|entry| session.id(entry));
+        let kept = branch.get(cut.first_kept).map(|entry| session.id_in_file(entry)).transpose()?;
         return output::json_line(&Printed {
             summary: &made.summary,
             first_kept_entry_id: kept,
@@ -47,7 +61,7 @@ fn print(args: &CompactArgs, session: &Session, start: Instant) -> Result<()> {
 #[serde(rename_all = "camelCase")]
 struct Printed<'a> {
     summary: &'a str,
-    first_kept_entry_id: Option<&'a str>,
+    first_kept_entry_id: Option<String>,
     tokens_before: u64,
     details: &'a RawValue,
 }
@@ -56,29 +70,68 @@ struct Made {
     summary: String,
     details: Box<RawValue>,
     /// What a person should know about it.
-    remark: Option<&'static str>,
+    remarks: Vec<String>,
 }
 
-fn verbatim(args: &CompactArgs, branch: &Branch, cut: &Cut) -> Result<Made> {
+fn verbatim(args: &CompactArgs, settings: &Settings, branch: &Branch, cut: &Cut) -> Result<Made> {
+    let cwd = &branch.session.header.cwd;
+    let checkpoint = match settings.keeps_checkpoint() {
+        true => source::find(branch, cwd, 0, Files::default)?,
+        false => None,
+    };
     let request = Request {
         first_kept: cut.first_kept,
         tokens_before: cut.tokens_before as f64,
         trigger: "manual",
         words: None,
         at: &input::now(),
-        cwd: &branch.session.header.cwd,
+        cwd,
         instructions: &[],
-        working_state: None,
+        working_state: working_state(branch, settings, checkpoint.as_ref(), cut.first_kept)?,
     };
     let mut draft = verbatim::draft(branch, &request)?.ok_or_else(|| {
         Error::NothingToCompact("the first kept entry is the first one of the context".into())
     })?;
-    let compacted = draft.finish(args.limit()?)?;
-    Ok(Made {
-        remark: draft.is_mixed().then_some(wording::MIXED_CONTEXT_NOTICE),
-        summary: compacted.summary,
-        details: compacted.details,
-    })
+    let mut remarks = Vec::new();
+    let limit = match args.cap {
+        Some(_) => args.limit()?,
+        None => limit_of(settings, args.context_window, &mut draft, &mut remarks)?,
+    };
+    let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
+    if draft.is_mixed() {
+        remarks.push(wording::MIXED_CONTEXT_NOTICE.to_owned());
+    }
+    Ok(Made { remarks, summary: compacted.summary, details: compacted.details })
+}
+
+/// The limit of the cap that holds on the branch.
+fn limit_of(
+    settings: &Settings,
+    context_window: Option<u64>,
+    draft: &mut Draft,
+    remarks: &mut Vec<String>,
+) -> Result<Option<Limit>> {
+    let Cap { mode, budget } = settings.cap;
+    if mode == CapMode::Off {
+        return Ok(None);
+    }
+    let Some(limit) = budget.limit(context_window.map(|window| window as f64)) else {
+        if settings.cap_origin != Origin::Default {
+            remarks.push(format!(
+                "the cap is {budget} of a window that is not known, so nothing is trimmed; --context-window N says how large it is"
+            ));
+        }
+        return Ok(None);
+    };
+    if mode == CapMode::On {
+        return Ok(Some(limit));
+    }
+    if draft.is_over(limit)? {
+        remarks.push(format!(
+            "this is over the cap of {budget}: in Pi you would be asked; --cap {budget} trims it"
+        ));
+    }
+    Ok(None)
 }
 
 /// The command line knows the session alone; a checkpoint in a file is not looked for.
@@ -101,12 +154,13 @@ fn from_checkpoint(branch: &Branch, cut: &Cut) -> Result<Made> {
         (_, Tier::Digested) => "the checkpoint is older than the work; a digest stands beside it",
         (_, Tier::Covered) => "the checkpoint covers all work that is taken out",
     };
-    Ok(Made { summary: compacted.summary, details: compacted.details, remark: Some(remark) })
+    let remarks = vec![remark.to_owned()];
+    Ok(Made { summary: compacted.summary, details: compacted.details, remarks })
 }
 
 impl CompactArgs {
-    /// The cap's limit, and how far to trim what is over it.
-    fn limit(&self) -> Result<Option<(Limit, f64)>> {
+    /// The limit of the cap that was given.
+    fn limit(&self) -> Result<Option<Limit>> {
         let Some(text) = self.cap.as_deref().filter(|text| *text != "off") else {
             return Ok(None);
         };
@@ -119,7 +173,7 @@ impl CompactArgs {
                     "--cap {text} is a share of a window that is not known: give --context-window N"
                 ))
             })?;
-        Ok(Some((limit, 100.0)))
+        Ok(Some(limit))
     }
 }
 
@@ -136,9 +190,7 @@ fn figures(branch: &Branch, cut: &Cut, made: &Made, start: Instant) {
     if let Some(why) = &branch.broken {
         note(why.clone());
     }
-    if let Some(remark) = made.remark {
-        note(remark.to_owned());
-    }
+    made.remarks.iter().for_each(|remark| note(remark.clone()));
     let tail_from = branch
         .get(cut.first_kept)
         .and_then(|entry| session.read(entry, Detail::Kept).ok()?.timestamp)

@@ -52,7 +52,7 @@ fn binary() -> Finding {
 /// `program --version`, compared with the oldest release that works.
 fn version(program: &str, oldest: [u64; 2], install: &str) -> Finding {
     let fault = |what: String| Err((format!("{program:<10} {what}"), install.to_owned()));
-    let Some(text) = output_of(program) else {
+    let Some(text) = output_of(Command::new(program).arg("--version")) else {
         return fault("is not on PATH or does not answer".into());
     };
     let version = text.trim().trim_start_matches('v');
@@ -64,9 +64,8 @@ fn version(program: &str, oldest: [u64; 2], install: &str) -> Finding {
     Ok(format!("{program:<10} {version}"))
 }
 
-fn output_of(program: &str) -> Option<String> {
-    let mut child = Command::new(program)
-        .arg("--version")
+fn output_of(command: &mut Command) -> Option<String> {
+    let mut child = command
         .env("PI_OFFLINE", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -142,14 +141,24 @@ fn is_ours(source: &str, settings_dir: &Path) -> Option<String> {
 
 /// `PI_STET_BIN` overrules every other place; a wrong one silences us.
 fn chosen_binary() -> Finding {
-    match std::env::var_os("PI_STET_BIN").filter(|path| !path.is_empty()) {
-        None => Ok("PI_STET_BIN is not set; the extension looks beside itself and on PATH".into()),
-        Some(path) if Path::new(&path).is_file() => {
-            Ok(format!("PI_STET_BIN {}", Path::new(&path).display()))
+    let Some(path) = std::env::var_os("PI_STET_BIN").filter(|path| !path.is_empty()) else {
+        return Ok("PI_STET_BIN is not set; the extension looks beside itself and on PATH".into());
+    };
+    let path = std::path::absolute(&path).unwrap_or_else(|_| PathBuf::from(path));
+    let fault = |what: String| {
+        let mend = "unset PI_STET_BIN, or set it to the pi-stet binary".to_owned();
+        Err((format!("PI_STET_BIN names {}, which {what}", path.display()), mend))
+    };
+    if !path.is_file() {
+        return fault("is no file".into());
+    }
+    let manifest = output_of(Command::new(&path).arg("manifest"));
+    let manifest = manifest.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    match manifest.map(|manifest| manifest["protocol"].clone()) {
+        Some(protocol) if protocol == PROTOCOL => Ok(format!("PI_STET_BIN {}", path.display())),
+        Some(Value::Number(other)) => {
+            fault(format!("speaks protocol {other}; this one speaks {PROTOCOL}"))
         }
-        Some(path) => Err((
-            format!("PI_STET_BIN names {}, which is no file", Path::new(&path).display()),
-            "unset PI_STET_BIN, or set it to the pi-stet binary".to_owned(),
-        )),
+        _ => fault("prints no manifest when it is asked for one".into()),
     }
 }

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::output;
 use crate::error::{Error, Result};
-use crate::session::{Reading, Session};
+use crate::session::{Branch, Reading, Session};
+use crate::settings::{Settings, Sources};
 use crate::text::{counted, iso_time};
 
 /// Bytes that an envelope or a piped session may have at most.
@@ -50,6 +51,17 @@ fn noted<T>(session: Session, use_it: impl FnOnce(&Session) -> Result<T>) -> Res
         output::stderr(&format!("pi-stet: {lines} {were} passed over\n"));
     }
     use_it(&session)
+}
+
+/// What holds on a branch, by its own entries and the environment. What is not usable is said.
+pub fn settings(branch: &Branch) -> Result<Settings> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let sources = Sources { given: &serde_json::Map::new(), environment: &environment };
+    let settings = Settings::resolve(&sources, Some(branch))?;
+    for problem in &settings.problems {
+        output::stderr(&format!("pi-stet: {problem}\n"));
+    }
+    Ok(settings)
 }
 
 /// Now, ISO 8601.

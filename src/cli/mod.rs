@@ -14,7 +14,7 @@ mod watchdog;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::{manifest, protocol};
@@ -68,10 +68,10 @@ struct CompactArgs {
     /// Let Pi's rule choose it: keep about so many tokens of recent conversation
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     keep_recent_tokens: u64,
-    /// Make it of the conversation, or of the model's own checkpoint
-    #[arg(long, value_name = "METHOD", value_parser = ["verbatim", "checkpoint"], default_value = "verbatim")]
-    method: String,
-    /// Trim the conversation in the checkpoint: 25%, 80000c (characters), 20000t (tokens) or off
+    /// Make it of the conversation, or of the model's own checkpoint [default: as on the branch, or PI_STET_METHOD]
+    #[arg(long, value_name = "METHOD", value_parser = ["verbatim", "checkpoint"])]
+    method: Option<String>,
+    /// Trim the conversation in the checkpoint: 25%, 80000c (characters), 20000t (tokens) or off [default: as on the branch, or PI_STET_MAX_…]
     #[arg(long, value_name = "BUDGET")]
     cap: Option<String>,
     /// The model's context window in tokens, for --cap N%
@@ -117,7 +117,6 @@ struct GrepArgs {
     #[command(flatten)]
     common: RecoverArgs,
     /// A regular expression (no look-around), tried line by line; newest match first, of many the most unusual
-    #[arg(required_unless_present = "terms")]
     pattern: Option<String>,
     /// Words, paths or names to rank by, in place of a pattern
     #[arg(long, value_name = "WORDS", conflicts_with = "pattern")]
@@ -203,8 +202,20 @@ pub fn run() -> ExitCode {
 }
 
 fn failed(error: &Error) -> ExitCode {
-    output::stderr(&format!("pi-stet: {error}; {}\n", error.hint()));
+    let hint = match (error, command_asked()) {
+        (Error::Usage(_), Some(command)) => {
+            format!("`pi-stet {command} --help` shows its options")
+        }
+        _ => error.hint().to_owned(),
+    };
+    output::stderr(&format!("pi-stet: {}; {hint}\n", error.told()));
     ExitCode::from(error.exit_code())
+}
+
+/// The command that was meant, if the first argument is one.
+fn command_asked() -> Option<String> {
+    let asked = std::env::args_os().nth(1)?.into_string().ok()?;
+    Cli::command().find_subcommand(&asked).map(|command| command.get_name().to_owned())
 }
 
 /// Help and version are no errors, and without a command the help is the answer. Everything else is

@@ -1,13 +1,17 @@
 //! Writing to the standard streams. A reader that went away (`pi-stet … | head`) is no error.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::text::visible;
 
+/// What a session holds may be anything: a terminal gets no controls of it. Into a file or a pipe
+/// text goes as it is.
 pub fn stdout(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
+    let text = if out.is_terminal() { visible(text) } else { text.into() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::Write { path: "stdout".into(), source: e })

@@ -14,6 +14,10 @@ pub fn list(args: &ListArgs) -> Result<()> {
 
 pub fn grep(args: &GrepArgs) -> Result<()> {
     let mut arguments = scope(&args.kinds, args.tool.as_deref());
+    if args.pattern.is_none() && args.terms.is_none() {
+        let text = "give a PATTERN (a regular expression), or --terms WORDS to rank entries by";
+        return Err(Error::Usage(text.into()));
+    }
     let optional = [
         ("pattern", args.pattern.clone().map(Value::from)),
         ("terms", args.terms.clone().map(Value::from)),
@@ -45,12 +49,19 @@ fn scope(kinds: &[String], tool: Option<&str>) -> Map<String, Value> {
 }
 
 fn run(args: &RecoverArgs, tool: &str, mut arguments: Map<String, Value>) -> Result<()> {
+    if args.page == 0 {
+        return Err(Error::Usage("--page counts from 1".into()));
+    }
     arguments.insert("page".into(), json!(args.page));
     if let Some(entry) = &args.through_entry {
         arguments.insert("throughEntry".into(), json!(entry));
     }
     let answer = input::with_session(&args.session, Reading::Recover, |session| {
         let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
+        if let Some(entry) = args.through_entry.as_ref().filter(|id| branch.position(id).is_none())
+        {
+            return Err(Error::NoSuchEntry(entry.clone()));
+        }
         recovery::answer(&branch, tool, &arguments, Caller::Shell)
     })?;
     let answer = answer.map_err(|bad| Error::Usage(bad.0.trim_end_matches('.').to_owned()))?;

@@ -4,7 +4,6 @@ use super::{StatusArgs, input, output};
 use crate::checkpoint::{Files, source};
 use crate::error::Result;
 use crate::session::{Leaf, Reading, Session};
-use crate::settings::{Settings, Sources};
 use crate::status::{Status, Surroundings};
 
 pub fn run(args: &StatusArgs) -> Result<()> {
@@ -13,16 +12,12 @@ pub fn run(args: &StatusArgs) -> Result<()> {
 
 fn print(args: &StatusArgs, session: &Session) -> Result<()> {
     let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
-    let environment = |name: &str| std::env::var(name).ok();
-    let sources = Sources { given: &serde_json::Map::new(), environment: &environment };
-    let settings = Settings::resolve(&sources, Some(&branch))?;
-    for problem in &settings.problems {
-        output::stderr(&format!("pi-stet: {problem}\n"));
-    }
+    let settings = input::settings(&branch)?;
     let around = Surroundings {
         cwd: &session.header.cwd,
         instructions: &[],
         context_window: args.context_window.map(|window| window as f64),
+        is_shell: true,
         keep_recent_tokens: args.keep_recent_tokens,
         now: &input::now(),
     };

@@ -35,7 +35,7 @@ pub fn handle(call: &Call) -> Result<Reply> {
     }
     let first_kept = branch.position(&cut.first_kept_entry_id).ok_or_else(|| {
         Error::SessionStale(format!(
-            "the first kept entry {} is not on the branch",
+            "the first kept entry {:?} is not on the branch",
             cut.first_kept_entry_id
         ))
     })?;

@@ -38,8 +38,7 @@ impl<'e> Call<'e> {
         if !raw.get().starts_with('{') {
             return Err(Error::Envelope("payload: expected an object".into()));
         }
-        serde_json::from_str(raw.get())
-            .map_err(|error| Error::Envelope(format!("payload: {error}")))
+        json::read(raw.get(), "payload").map_err(Error::Envelope)
     }
 
     /// Now, in milliseconds since 1970.
@@ -136,10 +135,14 @@ impl<'e> Call<'e> {
         let leaf = match (raw, &leaf_id) {
             (None, _) => Leaf::Last,
             (Some(_), Some(id)) => Leaf::Id(id),
-            (Some(_), None) => Leaf::Root,
+            (Some(raw), None) if raw.get() == "null" => Leaf::Root,
+            (Some(_), None) => {
+                let text = "`session.leafId` is neither a text nor null";
+                return Err(Error::Envelope(text.into()));
+            }
         };
         let branch = session.branch(&leaf).map_err(|error| match error {
-            Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id}")),
+            Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id:?}")),
             other => other,
         })?;
         // The host may have in memory what a damaged line of the file has lost. If it has no more
@@ -174,6 +177,7 @@ impl<'e> Call<'e> {
             cwd: self.cwd(),
             instructions,
             context_window: self.envelope.model.as_ref().and_then(|model| model.context_window),
+            is_shell: false,
             keep_recent_tokens: compaction.map_or(20_000, |c| c.keep_recent_tokens.max(0.0) as u64),
             now,
         }

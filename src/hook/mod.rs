@@ -33,7 +33,7 @@ pub fn answer(bytes: &[u8]) -> std::result::Result<Reply, Error> {
         Ok(reply) => reply,
         // A session that we cannot read is Pi's to handle; the person should know why we stay out.
         Err(error @ Error::UnknownFormat(_)) => {
-            Reply::default().notify(Level::Warning, format!("{error}; {}", error.hint()))
+            Reply::default().notify(Level::Warning, format!("{}; {}", error.told(), error.hint()))
         }
         Err(error) => Reply::of_error(&mend(error, &call)),
     };
@@ -70,7 +70,7 @@ fn parse(text: &str) -> Result<Envelope<'_>> {
     {
         return Err(Error::Protocol(raw.get().to_owned()));
     }
-    serde_json::from_str(text).map_err(|error| Error::Envelope(error.to_string()))
+    json::read(text, "").map_err(Error::Envelope)
 }
 
 fn handle(call: &Call) -> Result<Reply> {

@@ -8,6 +8,7 @@ use super::call::Call;
 use super::checkpoint_update;
 use crate::checkpoint;
 use crate::error::{Error, Result};
+use crate::json;
 use crate::manifest;
 use crate::protocol::envelope::{Completion, ToolCall};
 use crate::protocol::reply::{Complete, Reply};
@@ -51,7 +52,7 @@ fn other_session(path: &str) -> std::result::Result<Session<'static>, String> {
     if !file.is_absolute() {
         return Err(format!("{path} is not an absolute path."));
     }
-    Session::open(file, Reading::Recover).map_err(|error| format!("{error}."))
+    Session::open(file, Reading::Recover).map_err(|error| format!("{}.", error.told()))
 }
 
 fn search(
@@ -113,8 +114,7 @@ fn look_up(
             lookup.start(live, &payload.tool_call_id, question, limit, has_model)?
         }
         Some(raw) => {
-            let state: State = serde_json::from_str(raw.get())
-                .map_err(|error| Error::Envelope(format!("state: {error}")))?;
+            let state: State = json::read(raw.get(), "state").map_err(Error::Envelope)?;
             lookup.go_on(state, &completed(call.envelope.completion.as_ref()))?
         }
     };

@@ -68,7 +68,7 @@ impl Reply {
     pub fn of_error(error: &Error) -> Reply {
         let error = ErrorReply {
             code: error.code().to_owned(),
-            message: error.to_string(),
+            message: error.told(),
             hint: error.hint().to_owned(),
         };
         Reply { error: Some(error), ..Reply::default() }

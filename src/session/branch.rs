@@ -1,6 +1,7 @@
 //! The branch: the chain of parents from a leaf to its root.
 
-use std::cell::{Cell, OnceCell};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{EntryNo, Session, ids};
 use crate::error::{Error, Result};
@@ -23,8 +24,8 @@ pub struct Branch<'s, 'a> {
     pub broken: Option<String>,
     /// How often a position was asked for, and the positions in the order of their ids once that
     /// was often.
-    asked: Cell<u32>,
-    by_id: OnceCell<Vec<u32>>,
+    asked: AtomicU32,
+    by_id: OnceLock<Vec<u32>>,
 }
 
 /// Looking through the path costs less than to sort it until then.
@@ -58,7 +59,7 @@ impl<'a> Session<'a> {
             });
         }
         path.reverse();
-        let (asked, by_id) = (Cell::new(0), OnceCell::new());
+        let (asked, by_id) = (AtomicU32::new(0), OnceLock::new());
         Ok(Branch { session: self, path, broken, asked, by_id })
     }
 }
@@ -103,9 +104,7 @@ impl Branch<'_, '_> {
             let found = sorted.binary_search_by(|position| of(position).cmp(&id)).ok()?;
             return sorted.get(found).map(|position| *position as usize);
         }
-        let asked = self.asked.get() + 1;
-        self.asked.set(asked);
-        if asked > OFTEN {
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= OFTEN {
             let mut sorted: Vec<u32> = (0..u32::try_from(self.path.len()).ok()?).collect();
             sorted.sort_unstable_by(|a, b| of(a).cmp(of(b)));
             let _ = self.by_id.set(sorted);

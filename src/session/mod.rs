@@ -198,8 +198,8 @@ impl<'a> Session<'a> {
     ///
     /// Errors: the file changed since it was opened.
     pub fn id_in_file(&self, entry: EntryNo) -> Result<String> {
-        let mut scratch = self.scratch.borrow_mut();
-        let line = crate::json::mend(self.line(self.index.place(entry), &mut scratch)?);
+        let mut window = self.window();
+        let line = crate::json::mend(self.line(self.index.place(entry), &mut window)?);
         let id = Fields::parse(&line).and_then(|fields| fields.string("id"));
         Ok(id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.id(entry).to_owned()))
     }

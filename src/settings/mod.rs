@@ -9,6 +9,10 @@ pub use budget::{Budget, Cap, CapMode, Limit, Measure};
 use crate::error::Result;
 use crate::json::Fields;
 use crate::session::{Body, Branch, Detail};
+use crate::text::clip;
+
+/// Of a value that is not usable so much is shown.
+const SHOWN_CHARS: usize = 80;
 
 /// How a session is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -214,6 +218,7 @@ impl Settings {
         let (name, text) = sources.variable(name)?;
         let value = read(text.trim());
         if value.is_none() {
+            let text = clip(&text, SHOWN_CHARS);
             self.problems.push(format!("{name} is {text:?}, not {expected}; it is ignored."));
         }
         value
@@ -237,6 +242,7 @@ impl Settings {
 
     fn take_envelope(&mut self, given: &Map<String, Value>) {
         let mut problem = |key: &str, value: &Value| {
+            let value = clip(&value.to_string(), SHOWN_CHARS);
             self.problems
                 .push(format!("settings.{key} is {value}, which is not usable; it is ignored."));
         };

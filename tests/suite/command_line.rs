@@ -3,7 +3,7 @@
 use serde_json::json;
 use snapbox::{assert_data_eq, str};
 
-use crate::support::call::{Output, TempSession, run};
+use crate::support::call::{Output, TempSession, run, run_with};
 use crate::support::session::Session;
 
 /// Two compactable rounds, a startup read, a pin, a setting; the last message is kept.
@@ -104,7 +104,7 @@ fn a_budget_that_is_none_is_said_in_one_line() {
     assert_data_eq!(
         output.stderr,
         str![[r#"
-pi-stet: --cap "much" is none of: off, 80000c (characters), 20000t (tokens), 25% (of the context window); `pi-stet --help` shows every command and option
+pi-stet: --cap "much" is none of: off, 80000c (characters), 20000t (tokens), 25% (of the context window); `pi-stet compact --help` shows its options
 
 "#]]
     );
@@ -113,7 +113,7 @@ pi-stet: --cap "much" is none of: off, 80000c (characters), 20000t (tokens), 25%
     assert_data_eq!(
         output.stderr,
         str![[r#"
-pi-stet: --cap 25% is a share of a window that is not known: give --context-window N; `pi-stet --help` shows every command and option
+pi-stet: --cap 25% is a share of a window that is not known: give --context-window N; `pi-stet compact --help` shows its options
 
 "#]]
     );
@@ -136,7 +136,13 @@ retained    1 startup read: notes.md (e0000005)
 "#]]
     );
     let unknown = pi_stet(&before, &arguments[..3]).stdout;
-    assert!(unknown.contains("next        it would be cancelled: the cap is 10%, and the context window is not known\n"), "{unknown}");
+    let (_, next) = unknown.split_once("next        ").expect("a line about the next compaction");
+    assert_data_eq!(
+        next.lines().next().expect("its line"),
+        str![
+            "1,025 tokens in context; a checkpoint of about [..] and the recent conversation would stay (the cap of 10% aside: --context-window N says of how much)"
+        ]
+    );
 
     let after = before.compacted_with("kept", |call| {
         call.with("model", json!({ "provider": "fake", "id": "fake-1", "contextWindow": 3000 }))
@@ -176,4 +182,134 @@ fn status_of_a_mixed_context_and_of_the_summary_method() {
     let status = pi_stet(&summary, &arguments).stdout;
     assert!(status.starts_with("method      summary (from this branch)\n"), "{status}");
     assert!(status.contains("\nnext        a model would write a summary\n"), "{status}");
+}
+
+#[test]
+fn compact_does_what_holds_on_the_branch() {
+    let kept = session().id_of("kept");
+    let compact = |session: &Session, arguments: &[&str]| {
+        pi_stet(session, &[&["compact", "--first-kept", &kept], arguments].concat())
+    };
+    // The session's own cap of 10%, once the window is known; before, that it is not.
+    let capped = compact(&session(), &["--context-window", "3000"]);
+    assert!(capped.stdout.contains("trimmed=\"true\""), "{}", capped.stdout);
+    let unknown = compact(&session(), &[]);
+    assert!(!unknown.stdout.contains("trimmed=\"true\""));
+    assert!(
+        unknown.stderr.contains("the cap is 10% of a window that is not known"),
+        "{}",
+        unknown.stderr
+    );
+    // A cap that would ask.
+    let warn = json!({ "mode": "warn", "budget": { "unit": "chars", "value": 1200 } });
+    let warned = compact(&session().state("stet.cap", warn), &[]);
+    assert!(!warned.stdout.contains("trimmed=\"true\""));
+    assert!(
+        warned.stderr.contains("over the cap of 1200c: in Pi you would be asked"),
+        "{}",
+        warned.stderr
+    );
+    // The method.
+    let noted = session().state("stet.method", json!({ "method": "checkpoint" }));
+    assert!(compact(&noted, &["--json"]).stdout.contains("\"kind\":\"stet.checkpoint\""));
+    assert!(
+        compact(&noted, &["--json", "--method", "verbatim"])
+            .stdout
+            .contains("\"kind\":\"stet.verbatim\"")
+    );
+    let summary = compact(&session().state("stet.method", json!({ "method": "summary" })), &[]);
+    assert_eq!((summary.status, summary.stdout.as_str()), (2, ""));
+    assert!(
+        summary.stderr.contains("the method is summary (from this branch)"),
+        "{}",
+        summary.stderr
+    );
+}
+
+#[test]
+fn compact_and_status_follow_the_environment() {
+    let session = Session::new()
+        .user("Begin.")
+        .assistant(&"No umbrellas. ".repeat(120))
+        .user("kept")
+        .named("kept");
+    let file = TempSession::of(&session);
+    let path = file.path().to_str().expect("a path");
+    let kept = session.id_of("kept");
+    let compact = |variables: &[(&str, &str)]| {
+        run_with(
+            variables,
+            &["compact", path, "--first-kept", &kept, "--json"],
+            b"",
+            std::path::Path::new("."),
+        )
+    };
+    let noted = compact(&[("PI_STET_METHOD", "checkpoint")]);
+    assert!(noted.stdout.contains("\"kind\":\"stet.checkpoint\""), "{}", noted.stderr);
+    let warned = compact(&[("PI_STET_MAX_SUMMARY_CHARS", "600")]);
+    assert!(warned.stderr.contains("over the cap of 600c"), "{}", warned.stderr);
+    let bad = compact(&[("PI_STET_METHOD", "\u{1b}]0;title\u{7}")]);
+    assert_eq!(bad.status, 0);
+    assert!(
+        bad.stderr.contains("PI_STET_METHOD is") && !bad.stderr.contains('\u{1b}'),
+        "{}",
+        bad.stderr
+    );
+}
+
+#[test]
+fn a_bad_use_of_a_search_says_what_to_do() {
+    let session = session();
+    for (arguments, status, says) in [
+        (&["grep"][..], 2, "--terms WORDS"),
+        (&["grep", "rule", "--page", "0"], 2, "--page counts from 1"),
+        (&["list", "--page", "0"], 2, "--page counts from 1"),
+        (&["list", "--through-entry", "nowhere"], 1, "no entry \"nowhere\""),
+        (&["grep", "rule", "--through-entry", "nowhere"], 1, "no entry \"nowhere\""),
+        (&["show", "e0000001", "--through-entry", "nowhere"], 1, "no entry \"nowhere\""),
+    ] {
+        let output = pi_stet(&session, arguments);
+        assert_eq!(
+            (output.status, output.stdout.as_str()),
+            (status, ""),
+            "{arguments:?}: {}",
+            output.stderr
+        );
+        assert!(output.stderr.contains(says), "{arguments:?}: {}", output.stderr);
+        assert_eq!(output.stderr.lines().count(), 1, "{}", output.stderr);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn doctor_asks_the_chosen_binary_for_its_manifest() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("room");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+        path.to_str().expect("a path").to_owned()
+    };
+    let other = program("other", "#!/bin/sh\necho '{\"protocol\":7}'\n", 0o755);
+    let none = program("none", "#!/bin/sh\necho hello\n", 0o755);
+    let text = program("text", "{\"protocol\":1}", 0o644);
+    let ours = crate::support::call::binary();
+    for (path, says) in [
+        (other.as_str(), "other, which speaks protocol 7; this one speaks 1\n"),
+        (&none, "none, which prints no manifest when it is asked for one\n"),
+        (&text, "text, which prints no manifest when it is asked for one\n"),
+        (folder.path().to_str().expect("a path"), ", which is no file\n"),
+    ] {
+        let output = run_with(&[("PI_STET_BIN", path)], &["doctor"], b"", folder.path());
+        assert!(
+            output.stdout.contains(&format!("{path}, which")) && output.stdout.contains(says),
+            "{}",
+            output.stdout
+        );
+        assert_eq!(output.status, 1);
+    }
+    let path = ours.to_str().expect("a path");
+    let output = run_with(&[("PI_STET_BIN", path)], &["doctor"], b"", folder.path());
+    assert!(output.stdout.contains(&format!("ok     PI_STET_BIN {path}\n")), "{}", output.stdout);
 }

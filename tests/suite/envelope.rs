@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::call::{Call, run};
+use crate::support::call::{Call, TempSession, run};
 use crate::support::session::Session;
 
 fn hook(stdin: &[u8]) -> (i32, Value) {
@@ -108,7 +108,97 @@ fn a_session_that_is_missing_or_of_the_wrong_type_is_an_error() {
 
     let (status, reply) = hook(&call.bytes_with(json!({ "id": 5, "cwd": "", "branch": [] })));
     assert_eq!(status, 2, "{reply}");
-    assert_error(&reply, "bad-envelope", "");
+    assert_error(&reply, "bad-envelope", "`session.id`: expected a string, found integer `5`");
+}
+
+#[test]
+fn a_leaf_is_a_text_or_null() {
+    let file = TempSession::of(&session());
+    for leaf in [json!(5), json!([]), json!({ "id": "x" }), json!(true)] {
+        let field = json!({
+            "id": session().id, "cwd": "", "file": file.path(), "leafId": leaf,
+        });
+        let (_, reply) = hook(&Call::compact(&session(), "kept").bytes_with(field));
+        assert_error(&reply, "bad-envelope", "`session.leafId` is neither a text nor null");
+    }
+}
+
+#[test]
+fn an_id_that_stands_twice_is_an_error_inline() {
+    let line = json!({ "type": "message", "id": "a", "parentId": null, "message": { "role": "user", "content": "x" } });
+    let field = json!({ "id": "s", "cwd": "", "branch": [line, line] });
+    let (_, reply) = hook(&Call::compact(&session(), "kept").bytes_with(field));
+    assert_error(&reply, "bad-envelope", "two entries of `session.branch` have the id \"a\"");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_what_it_should_be() {
+    for (field, value, says) in [
+        (
+            "host",
+            json!({ "hasUI": "yes" }),
+            "`host.hasUI`: expected a boolean, found string \"yes\"",
+        ),
+        ("host", json!(5), "`host`: expected an object, found integer `5`"),
+        ("cut", json!({ "firstKeptEntryId": 7 }), "`cut.firstKeptEntryId`: expected a string"),
+        ("cut", json!({}), "`cut.firstKeptEntryId` is missing"),
+        (
+            "model",
+            json!({ "provider": "p", "id": "m", "contextWindow": "big" }),
+            "`model.contextWindow`: expected a number",
+        ),
+        (
+            "contextFiles",
+            json!([{ "path": "a", "content": "b" }, { "path": 1 }]),
+            "`contextFiles[1].path`: expected a string",
+        ),
+        ("now", json!(1.5), "`now`: expected a whole number"),
+        ("answers", json!({ "cap-1": 5 }), "`answers.cap-1`: expected an object"),
+        ("settings", json!([]), "`settings`: expected an object"),
+        ("payload", json!({ "reason": 5 }), "`payload.reason`: expected a string"),
+        (
+            "payload",
+            json!({ "willRetry": null }),
+            "`payload.willRetry`: expected a boolean, found null",
+        ),
+    ] {
+        let call = Call::compact(&session(), "kept").with(field, value);
+        let (_, reply) = hook(&call.inline_bytes());
+        assert_error(&reply, "bad-envelope", says);
+        let message = reply["error"]["message"].as_str().expect("a text");
+        for ours in ["struct ", "RawValue", "i64", "u64", "f64", " at line "] {
+            assert!(!message.contains(ours), "{message}");
+        }
+    }
+}
+
+/// What is quoted in an error can be anything, of any length.
+#[test]
+fn an_error_is_one_line_that_somebody_reads() {
+    let long = "\u{1b}[2J\n".repeat(100_000);
+    for envelope in [
+        json!({ "protocol": { "a": long } }),
+        json!({ "protocol": 1, "event": long }),
+        json!({ "protocol": 1, "event": "command", "payload": { "name": long }, "session": { "branch": [] } }),
+        json!({ "protocol": 1, "event": "session_start", "session": { "file": long, "id": "x" } }),
+        json!({ "protocol": 1, "event": "session_start", "now": long }),
+        json!({ "protocol": 1, "event": "tool", "payload": { "name": long } }),
+    ] {
+        let (_, reply) = hook(envelope.to_string().as_bytes());
+        let message = reply["error"]["message"].as_str().unwrap_or_else(|| panic!("{reply:.300}"));
+        assert!(
+            message.chars().count() <= 601 && !message.contains(['\u{1b}', '\n']),
+            "{message:.700?}"
+        );
+    }
+    // What is only ignored is said in a notice.
+    let settings = json!({ "method": long });
+    let envelope = json!({ "protocol": 1, "event": "session_start", "session": { "branch": [] }, "settings": settings });
+    let (_, reply) = hook(envelope.to_string().as_bytes());
+    let notices = reply["effects"].as_array().expect("effects");
+    let notice = notices.iter().find(|effect| effect["type"] == "notify").expect("a notice");
+    let text = notice["message"].as_str().expect("a text");
+    assert!(text.chars().count() < 200 && !text.contains(['\u{1b}', '\n']), "{text:.300?}");
 }
 
 #[test]

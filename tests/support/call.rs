@@ -170,6 +170,16 @@ pub fn reply_within(megabytes: u32, envelope: &[u8]) -> Option<Value> {
 
 /// Runs the binary with these arguments and this stdin. No variable of ours reaches it.
 pub fn run(arguments: &[&str], stdin: &[u8], folder: &Path) -> Output {
+    run_with(&[], arguments, stdin, folder)
+}
+
+/// The same with these variables.
+pub fn run_with(
+    variables: &[(&str, &str)],
+    arguments: &[&str],
+    stdin: &[u8],
+    folder: &Path,
+) -> Output {
     let mut command = Command::new(binary());
     command.args(arguments).current_dir(folder);
     for (name, _) in std::env::vars()
@@ -178,6 +188,7 @@ pub fn run(arguments: &[&str], stdin: &[u8], folder: &Path) -> Output {
         command.env_remove(name);
     }
     let mut child = command
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
