@@ -7,13 +7,16 @@
 //! Needs `rg`.
 
 #[allow(dead_code)]
+mod measure;
+#[allow(dead_code)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
+use measure::{Cost, cost, ms, number, runs};
 use support::facts::finding::ask_for_all;
 use support::facts::write_story;
 
@@ -143,66 +146,7 @@ fn speed() {
     }
 }
 
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
-}
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
 /// A file of this bench, beside what cargo builds.
 fn made(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recovery");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder.join(name)
-}
-
-fn command(words: &[&str]) -> Command {
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-fn runs(words: &[&str]) -> bool {
-    command(words).status().is_ok_and(|status| status.success())
-}
-
-/// The time and the processor time of a run, medians of several; the most memory it held.
-struct Cost {
-    wall: Duration,
-    cpu: Duration,
-    kilobytes: i64,
-}
-
-fn cost(words: &[&str]) -> Cost {
-    let runs: Vec<Cost> = (0..number("RUNS", 9)).map(|_| run(words)).collect();
-    let median = |of: fn(&Cost) -> Duration| {
-        let mut times: Vec<Duration> = runs.iter().map(of).collect();
-        times.sort();
-        times[times.len() / 2]
-    };
-    let kilobytes = runs.iter().map(|run| run.kilobytes).min().unwrap_or_default();
-    Cost { wall: median(|run| run.wall), cpu: median(|run| run.cpu), kilobytes }
-}
-
-// `wait4` waits for it.
-#[allow(clippy::zombie_processes)]
-fn run(words: &[&str]) -> Cost {
-    let start = Instant::now();
-    let child = command(words).spawn().expect("it runs");
-    // SAFETY: the child is ours and not waited for; both out-parameters live on the stack.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::wait4(child.id() as i32, std::ptr::null_mut(), 0, &mut usage);
-        usage
-    };
-    let time = |of: libc::timeval| {
-        Duration::from_secs(of.tv_sec as u64) + Duration::from_micros(of.tv_usec as u64)
-    };
-    Cost {
-        wall: start.elapsed(),
-        cpu: time(usage.ru_utime) + time(usage.ru_stime),
-        kilobytes: usage.ru_maxrss,
-    }
+    measure::made("recovery", name)
 }

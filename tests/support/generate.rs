@@ -18,13 +18,35 @@ pub struct Shape {
     pub bytes: u64,
     /// Our own compactions, spread evenly; the last part of the file is not compacted.
     pub compactions: u32,
+    /// Bytes of that last part; as many as of the others where it says nothing.
+    pub last_part: Option<u64>,
     /// Bytes of a tool's output, on average.
     pub output: u64,
+    /// Of a thousand requests so many come with a picture,
+    pub pictures: u64,
+    /// and behind so many of a thousand turns a branch is begun and left.
+    pub branches: u64,
 }
 
 impl Shape {
     pub fn new(seed: u64, bytes: u64) -> Shape {
-        Shape { seed, bytes, compactions: 0, output: 6_000 }
+        Shape {
+            seed,
+            bytes,
+            compactions: 0,
+            last_part: None,
+            output: 6_000,
+            pictures: 25,
+            branches: 100,
+        }
+    }
+
+    /// Bytes of the file when its part `n` of `parts` ends.
+    fn end_of(&self, n: u64, parts: u64) -> u64 {
+        match self.last_part {
+            Some(last) if n < parts => self.bytes.saturating_sub(last) * n / (parts - 1),
+            _ => self.bytes * n / parts,
+        }
     }
 }
 
@@ -57,7 +79,8 @@ impl Dice {
     }
 }
 
-const WORDS: [&str; 24] = [
+/// What work is talked about with.
+const WORDS: [&str; 40] = [
     "the",
     "parser",
     "fails",
@@ -78,11 +101,29 @@ const WORDS: [&str; 24] = [
     "must",
     "not",
     "change",
-    "schön",
-    "日志",
-    "🙂",
-    "—",
+    "and",
+    "test",
+    "function",
+    "returns",
+    "error:",
+    "\"expected\"",
+    "value",
+    "after",
+    "buffer",
+    "index",
+    "to",
+    "config",
+    "session",
+    "build",
+    "with",
+    "result",
+    "then",
+    "thread",
+    "of",
+    "3",
 ];
+/// One word in fifty.
+const RARE: [&str; 4] = ["schön", "日志", "🙂", "—"];
 const PATHS: [&str; 8] = [
     "/home/dev/app/src/lib.rs",
     "src/parser/mod.rs",
@@ -101,7 +142,7 @@ pub struct Generator<W: Write> {
     dice: Dice,
     written: u64,
     calls: u64,
-    output: u64,
+    shape: Shape,
     /// Something a later edit can name.
     last_result: Option<String>,
     last_user: Option<String>,
@@ -115,7 +156,7 @@ impl<W: Write> Generator<W> {
             dice: Dice::new(shape.seed),
             written: 0,
             calls: 0,
-            output: shape.output,
+            shape: *shape,
             last_result: None,
             last_user: None,
         };
@@ -143,10 +184,10 @@ impl<W: Write> Generator<W> {
         for _ in 0..self.dice.below(6) {
             self.work()?;
         }
-        match self.dice.below(10) {
-            0..=2 => self.other()?,
-            3 => self.abandoned_branch()?,
-            4 => self.edit()?,
+        match self.dice.below(1_000) {
+            0..=299 => self.other()?,
+            300..=399 => self.edit()?,
+            n if (400..400 + self.shape.branches).contains(&n) => self.abandoned_branch()?,
             _ => {}
         }
         let text = self.prose(60);
@@ -156,7 +197,7 @@ impl<W: Write> Generator<W> {
     fn user(&mut self) -> io::Result<()> {
         let text = self.prose(25);
         let mut content = vec![author::text(text)];
-        if self.dice.below(40) == 0 {
+        if self.dice.below(1_000) < self.shape.pictures {
             let base64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAf"
                 .repeat(1 + self.dice.below(2_000) as usize);
             content.push(author::image("image/png", &base64));
@@ -195,7 +236,7 @@ impl<W: Write> Generator<W> {
         }
         self.says(blocks, "toolUse")?;
         for (id, tool) in calls {
-            let lines = 1 + self.dice.below(self.output / 30);
+            let lines = 1 + self.dice.below(self.shape.output / 30);
             let output: String = (0..lines).map(|n| format!("{n}: {}\n", self.prose(5))).collect();
             let failed = self.dice.below(9) == 0;
             let mut entry =
@@ -269,7 +310,10 @@ impl<W: Write> Generator<W> {
             if n > 0 {
                 text.push(if self.dice.below(14) == 0 { '\n' } else { ' ' });
             }
-            text.push_str(self.dice.of(&WORDS));
+            text.push_str(match self.dice.below(50) {
+                0 => self.dice.of(&RARE),
+                _ => self.dice.of(&WORDS),
+            });
         }
         if self.dice.below(200) == 0 {
             text.push(lone(0xD83D));
@@ -283,7 +327,7 @@ pub fn write_session(path: &Path, shape: &Shape) -> io::Result<()> {
     let mut generator = Generator::new(BufWriter::new(File::create(path)?), shape)?;
     let parts = u64::from(shape.compactions) + 1;
     for part in 1..=parts {
-        generator.up_to(shape.bytes * part / parts)?;
+        generator.up_to(shape.end_of(part, parts))?;
         generator.out.flush()?;
         if part < parts {
             let compaction = compaction(path, &generator)?;

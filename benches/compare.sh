@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Whole processes and Pi itself, on the same files in one run, as ratios: prints tables in Markdown.
+#   MEGABYTES=100  size of the large sessions      RUNS=9  runs of each command
+# Installs the yardsticks (ripgrep, jq) where they are missing, and Pi.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+need() { # COMMAND, DEBIAN PACKAGE, CRATE (if there is one)
+  command -v "$1" >/dev/null && return
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get install -y -q "$2" >/dev/null || { apt-get update -q && apt-get install -y -q "$2"; } >/dev/null
+  elif [ -n "${3:-}" ]; then
+    cargo install --locked "$3"
+  else
+    echo "benches/compare.sh needs $1: install it and try again" >&2
+    exit 1
+  fi
+}
+need rg ripgrep ripgrep
+need jq jq
+cargo build --release --locked
+cargo bench --locked --quiet --bench compare
