@@ -10,12 +10,19 @@ mod sessions;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 use measure::{Cost, cost, cost_with, made, ms, number, runs};
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    if let [_, prepare, kind, megabytes, ..] = words.as_slice()
+        && prepare == PREPARE
+    {
+        sessions::envelopes(&sessions::file(kind, megabytes.parse().expect("a number")));
+        return ExitCode::SUCCESS;
+    }
     for tool in ["rg", "jq", "wc"] {
         if !runs(&[tool, "--version"]) {
             eprintln!("{tool} is not installed: it is a yardstick. benches/compare.sh installs it");
@@ -23,8 +30,8 @@ fn main() -> ExitCode {
         }
     }
     let large = number("MEGABYTES", 100);
-    let first = sessions::file("ordinary", large);
-    let eighth = sessions::file("eight compactions", large);
+    let first = prepared("ordinary", large);
+    let eighth = prepared("eight compactions", large);
     let text = |path: &Path| path.to_str().expect("a path").to_owned();
     let (first_path, eighth_path) = (text(&first), text(&eighth));
     let binary = text(&support::call::binary());
@@ -49,7 +56,7 @@ fn main() -> ExitCode {
     row("jq .type", cost(&["jq", ".type", &first_path]), Some((rg, "rg")), "");
 
     let hook = |name: &str, session: &Path, rg, by_reference, inline| {
-        let (reference, whole) = sessions::envelopes(session);
+        let (reference, whole) = sessions::envelope_paths(session);
         let hook = [binary.as_str(), "hook"];
         row(
             &format!("{name} compaction"),
@@ -76,8 +83,8 @@ fn main() -> ExitCode {
 
     println!("\n| first compaction | 10 MB | {large} MB | ratio |\n|---|---|---|---|");
     for kind in sessions::KINDS {
-        let (small, _) = sessions::envelopes(&sessions::file(kind, large / 10));
-        let (whole, _) = sessions::envelopes(&sessions::file(kind, large));
+        let (small, _) = sessions::envelope_paths(&prepared(kind, large / 10));
+        let (whole, _) = sessions::envelope_paths(&prepared(kind, large));
         let small = cost_with(&[&binary, "hook"], Some(&small));
         let whole = cost_with(&[&binary, "hook"], Some(&whole));
         println!(
@@ -90,6 +97,18 @@ fn main() -> ExitCode {
         );
     }
     ExitCode::SUCCESS
+}
+
+const PREPARE: &str = "prepare";
+
+/// A session with its envelopes, made by another process: the memory that a process once held counts
+/// as that of the ones it starts.
+fn prepared(kind: &str, megabytes: u64) -> PathBuf {
+    let this = std::env::current_exe().expect("this program");
+    let mut command = Command::new(this);
+    command.args([PREPARE, kind, &megabytes.to_string()]);
+    assert!(command.status().is_ok_and(|status| status.success()), "{kind}");
+    sessions::path(kind, megabytes)
 }
 
 /// A compaction that failed: all it takes is a notice.

@@ -34,9 +34,14 @@ fn shape(kind: &str, bytes: u64) -> Shape {
     }
 }
 
-/// The file of a session of this kind and size.
+/// Where the session of this kind and size lies.
+pub fn path(kind: &str, megabytes: u64) -> PathBuf {
+    made("sessions", &format!("{}-{megabytes}.jsonl", kind.replace(' ', "-")))
+}
+
+/// The file of a session, made if it is not there.
 pub fn file(kind: &str, megabytes: u64) -> PathBuf {
-    let path = made("sessions", &format!("{}-{megabytes}.jsonl", kind.replace(' ', "-")));
+    let path = path(kind, megabytes);
     if !path.exists() {
         let unfinished = path.with_extension("part");
         write_session(&unfinished, &shape(kind, megabytes * 1_000_000))
@@ -46,9 +51,14 @@ pub fn file(kind: &str, megabytes: u64) -> PathBuf {
     path
 }
 
-/// Envelopes of the compaction that takes everything but the newest request and its answers: by
-/// reference and inline.
-pub fn envelopes(session: &Path) -> (PathBuf, PathBuf) {
+/// Where the envelopes of a session lie: by reference and inline.
+pub fn envelope_paths(session: &Path) -> (PathBuf, PathBuf) {
+    (session.with_extension("envelope.json"), session.with_extension("inline.json"))
+}
+
+/// Writes the envelopes of the compaction that takes everything but the newest request and its answers.
+pub fn envelopes(session: &Path) {
+    let (by_reference, inline) = envelope_paths(session);
     let text = std::fs::read(session).expect("the session");
     let lines: Vec<&[u8]> =
         text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
@@ -66,18 +76,15 @@ pub fn envelopes(session: &Path) -> (PathBuf, PathBuf) {
             "settings": { "cap": { "mode": "off", "budget": { "unit": "percent", "value": 25 } } },
         })
     };
-    let by_reference = session.with_extension("envelope.json");
     let reference = envelope(json!({ "id": ID, "cwd": CWD, "file": session, "leafId": leaf }));
     std::fs::write(&by_reference, reference.to_string()).expect("room");
 
-    let inline = session.with_extension("inline.json");
     let shell = envelope(json!({ "id": ID, "cwd": CWD, "branch": ["HERE"] })).to_string();
     let (before, after) = shell.split_once("\"HERE\"").expect("the mark");
     let mut whole = before.as_bytes().to_vec();
     whole.extend(branch(&lines).join(&b','));
     whole.extend(after.as_bytes());
     std::fs::write(&inline, whole).expect("room");
-    (by_reference, inline)
 }
 
 /// The lines of the branch that ends in the last one. A parent stands before its children, so one

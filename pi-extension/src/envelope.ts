@@ -47,6 +47,7 @@ export function buildEnvelope(
       version: PI_VERSION,
       mode: ctx.mode,
       hasUI: ctx.hasUI,
+      canInline: true,
       // isIdle() says nothing inside the hooks; the signal of a run does.
       inRun: ctx.signal !== undefined,
       pendingMessages: ctx.hasPendingMessages(),

@@ -91,6 +91,7 @@ export interface Envelope {
     version: string;
     mode: string;
     hasUI: boolean;
+    canInline: true;
     inRun: boolean;
     pendingMessages: boolean;
     agentDir: string;

@@ -40,10 +40,16 @@ pub fn handle(call: &Call) -> Result<Reply> {
         ))
     })?;
     let compaction = Compaction { call, payload: &payload, cut, branch: &branch, first_kept };
-    match settings.method {
+    let reply = match settings.method {
         Method::Checkpoint => compaction.noted(&settings),
         _ => compaction.verbatim(&settings),
-    }
+    }?;
+    Ok(match &branch.broken {
+        Some(why) => {
+            reply.notify(Level::Warning, format!("Earlier entries are out of reach: {why}."))
+        }
+        None => reply,
+    })
 }
 
 struct Compaction<'c, 'e> {

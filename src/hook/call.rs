@@ -147,7 +147,8 @@ impl<'e> Call<'e> {
         })?;
         // The host may have in memory what a damaged line of the file has lost. If it has no more
         // than the file, its branch ends at the same entry, and the inline form shows that.
-        match branch.broken.clone().filter(|_| self.is_by_reference()) {
+        let can_ask = self.is_by_reference() && self.envelope.host.can_inline;
+        match branch.broken.clone().filter(|_| can_ask) {
             Some(why) => Err(Error::SessionStale(why)),
             None => Ok(branch),
         }

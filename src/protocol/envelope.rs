@@ -79,6 +79,8 @@ pub struct Host {
     /// Somebody can answer an `ask`.
     #[serde(rename = "hasUI")]
     pub has_ui: bool,
+    /// It has the branch in memory and repeats a call with it where a file turns out to be stale.
+    pub can_inline: bool,
     /// An agent run is under way.
     pub in_run: bool,
     /// Messages wait to be delivered.

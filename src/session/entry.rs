@@ -275,8 +275,6 @@ pub(super) fn usage_tokens(usage: &Fields) -> Option<f64> {
 }
 
 fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
-    let nested =
-        message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
     let (status, truncated) = tool_details(message.object("details").as_ref());
     ToolResult {
         call_id: message.string("toolCallId").unwrap_or_default(),
@@ -286,7 +284,7 @@ fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
             Detail::All => content(message.raw("content"), detail),
             Detail::Kept => Vec::new(),
         },
-        nested_calls: nested.into_iter().filter_map(nested_call).collect(),
+        nested_calls: nested_calls(message),
         status,
         truncated: detail == Detail::All && truncated,
     }
@@ -297,6 +295,12 @@ pub(super) fn tool_details(details: Option<&Fields>) -> (Option<String>, bool) {
     let status = details.and_then(|details| details.string("status"));
     let truncated = details.and_then(|details| details.object("truncation")?.bool("truncated"));
     (status, truncated.unwrap_or(false))
+}
+
+/// The calls that a script made inside the tool.
+pub(super) fn nested_calls(message: &Fields) -> Vec<NestedCall> {
+    let calls = message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
+    calls.into_iter().filter_map(nested_call).collect()
 }
 
 fn nested_call(raw: &RawValue) -> Option<NestedCall> {

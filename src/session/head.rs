@@ -155,9 +155,9 @@ fn ids_at_end(end: &[u8]) -> Option<(Cow<'_, str>, Parent<'_>)> {
     (rest == b"}").then_some((id, parent))
 }
 
-/// A tool result from the edges of its line, without its output. The flag is searched from the end:
-/// what follows it in Pi's order are numbers, so that a quote found there is a real one (see
-/// [`ids_at_end`]). Any other shape (nested calls among them) takes the full way.
+/// A tool result from the edges of its line, without its output. The flag is searched from the end,
+/// and what stands from it on must close the message and the entry and nothing else: so it is the
+/// message's own. Any other shape takes the full way.
 pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
     let at = memchr::memmem::find(start, b",\"timestamp\":\"")?;
     let (timestamp, rest) = plain_string(&start[at + b",\"timestamp\":\"".len()..])?;
@@ -167,31 +167,25 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
     rest.strip_prefix(b",\"content\":[")?;
 
     let at = memchr::memmem::rfind(end, b",\"isError\":")?;
-    let rest = &end[at + b",\"isError\":".len()..];
-    let (is_error, rest) = match rest.strip_prefix(b"true") {
-        Some(rest) => (true, rest),
-        None => (false, rest.strip_prefix(b"false")?),
-    };
-    let mut numbers = rest.strip_suffix(b"}}")?;
-    while let Some(rest) = numbers.strip_prefix(b",\"") {
-        let (_, value) = plain_string(rest)?;
-        let value = value.strip_prefix(b":")?;
-        let digits = value.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
-        numbers = (digits > 0).then(|| &value[digits..])?;
+    let inside = json::mend(end[at + 1..].strip_suffix(b"}")?);
+    let object = format!("{{{inside}");
+    let fields = Fields::parse(&object)?;
+    // What was read at the start must not stand here again.
+    if fields.iter().any(|(key, _)| matches!(key, "role" | "toolCallId" | "toolName" | "content")) {
+        return None;
     }
-    numbers.is_empty().then_some(())?;
-    Some(Entry::new(
-        Some(text(timestamp)?.into_owned()),
-        Body::ToolResult(ToolResult {
+    Some(Entry {
+        timestamp: Some(text(timestamp)?.into_owned()),
+        body: Body::ToolResult(ToolResult {
             call_id: text(call_id)?.into_owned(),
             tool_name: text(tool_name)?.into_owned(),
-            is_error: Some(is_error),
+            is_error: fields.bool("isError"),
             content: Vec::new(),
-            nested_calls: Vec::new(),
+            nested_calls: super::entry::nested_calls(&fields),
             status: None,
             truncated: false,
         }),
-    ))
+    })
 }
 
 /// A compaction from the edges of its line, without its summary. A quote inside a string is
@@ -346,8 +340,16 @@ mod tests {
             Some(("c1".into(), Some(false)))
         );
         assert_eq!(told(r#""isError":true,"timestamp":17}}"#), Some(("c1".into(), Some(true))));
-        // Anything else is for the full parse: nested calls, no flag, a flag inside the output.
-        assert_eq!(told(r#""isError":true,"nestedCalls":{"calls":[]},"timestamp":17}}"#), None);
+        // What a script called inside stands behind the flag.
+        let nested = r#""isError":true,"timestamp":17,"nestedCalls":{"calls":[{"id":"n","name":"read","status":"error","arguments":{"path":"a"}}],"complete":true}}}"#;
+        assert_eq!(told(nested), Some(("c1".into(), Some(true))));
+        // Anything else is for the full parse: a flag that is not the message's own, none, one that
+        // something follows that was read before.
+        assert_eq!(
+            told(r#""isError":true,"nestedCalls":{"calls":[{"name":"x","isError":false}]}}}"#),
+            None
+        );
+        assert_eq!(told(r#""isError":true,"toolName":"read"}}"#), None);
         assert_eq!(told(r#""timestamp":17}}"#), None);
     }
 

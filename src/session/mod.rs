@@ -44,7 +44,7 @@ pub use window::Window;
 const NEWEST_VERSION: f64 = 3.0;
 /// Of a longer tool result only the edges are read: its output is not kept.
 const SHORT_LINE: u64 = 2048;
-const RESULT_EDGE: usize = 512;
+const RESULT_EDGES: [usize; 3] = [512, 4 << 10, 64 << 10];
 /// The last bytes of a compaction in which its details are looked for.
 const OUTLINE_EDGES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 4 << 20];
 
@@ -270,7 +270,7 @@ impl<'a> Session<'a> {
     pub fn read_outline(&self, entry: EntryNo) -> Result<Entry> {
         let place = self.index.place(entry);
         for edge in OUTLINE_EDGES.into_iter().filter(|edge| *edge < place.len) {
-            let mut start = [0u8; RESULT_EDGE];
+            let mut start = [0u8; RESULT_EDGES[0]];
             let mut end = vec![0u8; usize::try_from(edge).unwrap_or(usize::MAX)];
             self.source.read_at(place.offset, &mut start)?;
             self.source.read_at(place.offset + place.len - edge, &mut end)?;
@@ -284,10 +284,16 @@ impl<'a> Session<'a> {
     /// A large tool result without its output: the call's id and name stand in its first bytes, the
     /// error flag in its last.
     fn long_result(&self, place: Place, window: &mut Window) -> Result<Option<Entry>> {
-        let start = window.get(&self.source, place.offset, RESULT_EDGE)?;
-        let Ok(start) = <[u8; RESULT_EDGE]>::try_from(start) else { return Ok(None) };
-        let end = place.offset + place.len - RESULT_EDGE as u64;
-        Ok(head::long_result(&start, window.get(&self.source, end, RESULT_EDGE)?))
+        let start = window.get(&self.source, place.offset, RESULT_EDGES[0])?;
+        let Ok(start) = <[u8; RESULT_EDGES[0]]>::try_from(start) else { return Ok(None) };
+        for edge in RESULT_EDGES.into_iter().filter(|edge| (*edge as u64) < place.len) {
+            let end = place.offset + place.len - edge as u64;
+            let result = head::long_result(&start, window.get(&self.source, end, edge)?);
+            if result.is_some() {
+                return Ok(result);
+            }
+        }
+        Ok(None)
     }
 
     /// The line number a v1 compaction names as its first kept one.

@@ -128,8 +128,10 @@ fn a_file_that_is_not_the_hosts_session_is_stale() {
     let mut lines: Vec<&str> = text.lines().collect();
     lines[1] = "\0\0\0\0";
     let damaged = TempSession::of_bytes(lines.join("\n").as_bytes());
-    let (stale, _) = code(json!({ "id": session.id, "cwd": "", "file": damaged.path() }));
-    assert_eq!(stale, "session-stale");
+    let call = call.with("host", json!({ "canInline": true }));
+    let reply =
+        answer(&call.bytes_with(json!({ "id": session.id, "cwd": "", "file": damaged.path() })));
+    assert_eq!(reply["error"]["code"], "session-stale");
     // With the right id and no leaf, the last line counts.
     let reply =
         answer(&call.bytes_with(json!({ "id": session.id, "cwd": "", "file": file.path() })));

@@ -207,10 +207,15 @@ fn a_parent_may_stand_later_in_the_file_and_several_roots_may_be_there() {
     assert_eq!(span_of(&compaction), "[User]: first\n[User]: second\n[User]: third");
 }
 
-/// The compaction of a branch that breaks off in its file: the host may have more of it in memory,
-/// and is asked for that. Here it has what the file has.
+/// The compaction of a branch that breaks off in its file. A host that may have more of it in memory
+/// is asked for that; here it has what the file has. Where nobody has more, the file counts.
 fn compact_broken(session: &Session) -> Value {
     let call = Call::compact(session, session.last_id());
+    let by_file = call.by_reference();
+    assert_eq!(by_file["effects"][0]["level"], "warning", "{by_file}");
+    let warning = by_file["effects"][0]["message"].as_str().expect("a text");
+    assert!(warning.starts_with("Earlier entries are out of reach: "), "{warning}");
+    let call = call.with("host", json!({ "name": "pi", "hasUI": false, "canInline": true }));
     let stale = call.by_reference();
     assert_eq!(stale["error"]["code"], "session-stale", "{stale}");
     let text = String::from_utf8(session.jsonl()).expect("UTF-8");
@@ -219,6 +224,7 @@ fn compact_broken(session: &Session) -> Value {
     let reply = answer(&call.bytes_with(
         json!({ "id": session.id, "cwd": session.cwd, "branch": branch, "labels": {} }),
     ));
+    assert_eq!(reply["result"], by_file["result"]);
     reply["result"]["compaction"].clone()
 }
 
