@@ -174,6 +174,8 @@ fn fault(text: &str, mut place: String) -> String {
             };
             format!("expected {expected}, found {found}")
         }
+        // A list that is too short for the fields of an object.
+        None if text.contains("expected struct ") => "expected an object, found a list".to_owned(),
         None => text.to_owned(),
     };
     if place.is_empty() { text } else { format!("`{place}`: {text}") }
@@ -361,6 +363,7 @@ mod tests {
         for (text, says) in [
             (r#"{"inner":5}"#, "`inner`: expected an object, found integer `5`"),
             (r#"{"inner":{}}"#, "`inner.on` is missing"),
+            (r#"{"inner":[]}"#, "`inner`: expected an object, found a list"),
             (
                 r#"{"inner":{"on":"yes, expected x"}}"#,
                 "`inner.on`: expected a boolean, found string \"yes, expected x\"",

@@ -1,6 +1,6 @@
 //! Compaction without a model for the Pi coding agent.
 //!
-//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`] ·
+//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`], [`verify`] ·
 //! [`verbatim`], [`checkpoint`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`fence`], [`json`], [`error`].
 
 pub mod checkpoint;
@@ -18,3 +18,4 @@ pub mod settings;
 pub mod status;
 pub mod text;
 pub mod verbatim;
+pub mod verify;

@@ -10,6 +10,7 @@ pub mod line;
 mod render;
 pub mod source;
 pub mod store;
+pub mod verify;
 pub mod wording;
 pub mod written;
 
@@ -152,6 +153,8 @@ pub fn compact(
         "kind": DETAILS_KIND,
         "v": 1,
         "tier": tier.number(),
+        "at": request.at,
+        "cwd": request.cwd,
         "trigger": request.trigger,
         "tokensBefore": json::number(request.tokens_before),
         "entries": covered.entries + news.entries,
@@ -169,6 +172,9 @@ pub fn compact(
                 details.insert("call".into(), json!(checkpoint.entry));
             }
         }
+        if request.is_split_turn {
+            details.insert("splitTurn".into(), json!(true));
+        }
         if no_progress {
             details.insert("noProgress".into(), json!(true));
         }
@@ -181,6 +187,7 @@ fn described(checkpoint: &Checkpoint) -> Value {
         "source": checkpoint.source.name(),
         "at": checkpoint.at,
         "chars": checkpoint.chars,
+        "end": checkpoint.end,
     });
     if let Some(entry) = &checkpoint.entry {
         described["entry"] = json!(entry);

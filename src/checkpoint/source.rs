@@ -22,6 +22,13 @@ pub enum Source {
 }
 
 impl Source {
+    const ALL: [Source; 5] =
+        [Source::Call, Source::File, Source::Parent, Source::Older, Source::Shared];
+
+    pub fn of_name(name: &str) -> Option<Source> {
+        Source::ALL.into_iter().find(|source| source.name() == name)
+    }
+
     /// For attributes and details.
     pub fn name(self) -> &'static str {
         match self {

@@ -110,6 +110,13 @@ pub fn in_flight(branch: &Branch, call_id: &str) -> Result<Option<Written>> {
     }
 }
 
+/// The newest call in a message.
+///
+/// Errors: the session changed while it was read.
+pub fn of_message(branch: &Branch, message: usize) -> Result<Option<Written>> {
+    of_call(branch, message, &|_| true)
+}
+
 fn of_call(
     branch: &Branch,
     message: usize,

@@ -4,27 +4,53 @@ use super::{VerifyArgs, input, output};
 use crate::error::{Error, Result};
 use crate::session::{Leaf, Reading};
 use crate::text::counted;
-use crate::verbatim::verify;
+use crate::verify::{self, Report};
 
 pub fn run(args: &VerifyArgs) -> Result<()> {
     let report = input::with_session(&args.session, Reading::AsPi, |session| {
         let branch = session.branch(&args.leaf.as_deref().map_or(Leaf::Last, Leaf::Id))?;
         verify::verify(&branch, &session.header.cwd)
     })?;
-    if report.compactions == 0 {
-        return output::stdout("nothing to verify: no verbatim compaction on this branch\n");
-    }
-    let looked_at = format!(
-        "{}, {} compared with the raw entries",
-        counted(report.compactions, "verbatim compaction", "verbatim compactions"),
-        counted(report.items, "line", "lines"),
-    );
     for problem in &report.problems {
         output::stdout(&format!("compaction {}: {}\n", problem.compaction, problem.what))?;
     }
     if !report.problems.is_empty() {
         let count = counted(report.problems.len(), "problem", "problems");
-        return Err(Error::Broken(format!("{count} in {looked_at}")));
+        return Err(Error::Broken(format!("{count} in {}", looked_at(&report))));
     }
-    output::stdout(&format!("{looked_at}: all of it holds\n"))
+    if report.verbatim + report.checkpoint == 0 {
+        let others = match report.others {
+            0 => String::new(),
+            n => format!(" ({})", not_judged(n)),
+        };
+        return output::stdout(&format!(
+            "nothing to verify: no compaction of pi-stet on this branch{others}\n"
+        ));
+    }
+    output::stdout(&format!("{}: all of it holds\n", looked_at(&report)))
+}
+
+fn looked_at(report: &Report) -> String {
+    let mut parts = Vec::new();
+    if report.verbatim > 0 {
+        parts.push(format!(
+            "{}, {} compared with the raw entries",
+            counted(report.verbatim, "verbatim compaction", "verbatim compactions"),
+            counted(report.items, "line", "lines"),
+        ));
+    }
+    if report.checkpoint > 0 {
+        parts.push(format!(
+            "{} made again from the raw entries",
+            counted(report.checkpoint, "checkpoint compaction", "checkpoint compactions")
+        ));
+    }
+    if report.others > 0 {
+        parts.push(not_judged(report.others));
+    }
+    parts.join("; ")
+}
+
+fn not_judged(others: usize) -> String {
+    format!("{} by others not judged", counted(others, "compaction", "compactions"))
 }

@@ -76,6 +76,13 @@ impl Branch<'_, '_> {
         self.path.len()
     }
 
+    /// The branch as it was when it had so many entries.
+    pub fn until(&self, end: usize) -> Self {
+        let path = self.path[..end.min(self.path.len())].to_vec();
+        let (asked, by_id) = (AtomicU32::new(0), OnceLock::new());
+        Branch { session: self.session, path, broken: self.broken.clone(), asked, by_id }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.path.is_empty()
     }

@@ -102,9 +102,9 @@ fn listed<'a>(touches: impl Iterator<Item = (&'a String, &'a Touch)>) -> Vec<Lis
 #[derive(Debug, Default, Serialize)]
 pub struct SpanFiles {
     #[serde(rename = "readFiles")]
-    pub read: Vec<String>,
+    read: Vec<String>,
     #[serde(rename = "modifiedFiles")]
-    pub modified: Vec<String>,
+    modified: Vec<String>,
     #[serde(rename = "lastEdits")]
     edits: Vec<String>,
     #[serde(rename = "failedFiles")]
@@ -112,6 +112,16 @@ pub struct SpanFiles {
 }
 
 impl SpanFiles {
+    /// The lists by the names that details give them.
+    pub fn fields(&self) -> [(&'static str, &Vec<String>); 4] {
+        [
+            ("readFiles", &self.read),
+            ("modifiedFiles", &self.modified),
+            ("lastEdits", &self.edits),
+            ("failedFiles", &self.failed),
+        ]
+    }
+
     pub fn of(operations: &[FileOperation]) -> SpanFiles {
         let mut lists = FileLists::default();
         operations.iter().for_each(|operation| lists.add(operation));

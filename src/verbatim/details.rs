@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::item::{Item, ItemKind};
+use super::item::{Item, ItemKind, SpanRef};
 use super::span::Span;
 use super::startup::{Selection, StartupRead};
 use crate::error::Result;
@@ -41,6 +41,12 @@ pub struct SpanMeta {
 pub struct StoredSpan {
     pub meta: SpanMeta,
     pub items: Vec<Item>,
+}
+
+impl StoredSpan {
+    pub fn as_ref(&self) -> SpanRef<'_> {
+        (&self.meta, &self.items)
+    }
 }
 
 /// What goes into the details of a new compaction.
@@ -216,7 +222,12 @@ pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
         };
         items.push(Item { kind, entry, text });
     }
-    let meta = SpanMeta {
+    Some(StoredSpan { meta: read_meta(&span)?, items })
+}
+
+/// What the span of one of our compactions says about itself.
+pub fn read_meta(span: &Fields) -> Option<SpanMeta> {
+    Some(SpanMeta {
         n: span.number("n")? as usize,
         at: span.string("at").unwrap_or_default(),
         trigger: span.string("trigger").unwrap_or_default(),
@@ -224,8 +235,7 @@ pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
         suffix: span.string("suffix").unwrap_or_default(),
         from: span.string("from"),
         to: span.string("to"),
-    };
-    Some(StoredSpan { meta, items })
+    })
 }
 
 /// The startup reads of one of our compactions.

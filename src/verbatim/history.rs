@@ -20,6 +20,9 @@ const OLDER_KIND: &str = "mech-compact";
 /// `details.kind` of our checkpoint method, whose raw entries are taken as a span.
 const CHECKPOINT_KIND: &str = "stet.checkpoint";
 
+/// The trigger of a compaction whose details do not say it.
+pub const UNKNOWN: &str = "unknown";
+
 /// The summary of a compaction that is not made of spans; it is carried as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
@@ -260,7 +263,7 @@ fn older_span(details: &Fields, at: &str) -> Option<StoredSpan> {
         .collect();
     let meta = SpanMeta {
         at: span.string("at").unwrap_or_else(|| at.to_owned()),
-        trigger: span.string("reason").unwrap_or_else(|| "unknown".into()),
+        trigger: span.string("reason").unwrap_or_else(|| UNKNOWN.into()),
         suffix: span_suffix(&items),
         from: time(&span, "from"),
         to: time(&span, "to"),
@@ -302,7 +305,7 @@ fn derived(
     let span = span::derive(&context, context.start..end.max(context.start), cwd)?;
     let meta = SpanMeta {
         at,
-        trigger: "unknown".into(),
+        trigger: UNKNOWN.into(),
         suffix: span_suffix(&span.items),
         from: span.from.clone(),
         to: span.to.clone(),

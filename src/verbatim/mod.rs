@@ -1,6 +1,7 @@
 //! The verbatim method: prose word for word, calls as signatures, everything else out of the
 //! context and findable in the session.
 
+mod annotation;
 pub mod budget;
 mod carried;
 pub mod details;
@@ -26,8 +27,9 @@ use crate::session::projection::{self, Edits, Projection};
 use crate::session::{Branch, Detail, file_lists};
 use crate::settings::{Limit, Measure};
 use crate::text::estimate_tokens;
+use annotation::Annotations;
 use carried::SectionSize;
-use details::SpanMeta;
+use details::{SpanMeta, StoredSpan};
 use evidence::Evidence;
 pub use history::{Base, BaseKind, History};
 use item::SpanRef;
@@ -167,7 +169,7 @@ fn passed_startup_reads(
 
 impl Draft<'_> {
     fn spans(&self) -> Vec<SpanRef<'_>> {
-        let stored = self.history.spans.iter().map(|s| (&s.meta, s.items.as_slice()));
+        let stored = self.history.spans.iter().map(StoredSpan::as_ref);
         stored.chain([(&self.meta, self.span.items.as_slice())]).collect()
     }
 
@@ -184,13 +186,15 @@ impl Draft<'_> {
 
     /// The sizes of the conversation section up to its last span, untrimmed.
     fn section_size(&self, measure: Measure) -> SectionSize {
-        let (tags, lines) = budget::size_of_whole(&self.spans(), measure);
-        let before = self.history.carried.as_ref().map(|carried| carried.size(measure));
-        let before = before.unwrap_or_else(|| {
-            let base = self.history.base.as_ref().map(render::base_block);
-            SectionSize { fixed: base.map_or(0, |base| measure.of(&base) + 1), tags: 0, lines: 0 }
-        });
-        SectionSize { fixed: before.fixed, tags: before.tags + tags, lines: before.lines + lines }
+        let own = section_size(self.history.base.as_ref(), &self.spans(), measure);
+        match self.history.carried.as_ref().map(|carried| carried.size(measure)) {
+            None => own,
+            Some(before) => SectionSize {
+                fixed: before.fixed,
+                tags: before.tags + own.tags,
+                lines: before.lines + own.lines,
+            },
+        }
     }
 
     /// The conversation does not fit the limit.
@@ -243,8 +247,13 @@ impl Draft<'_> {
             }
             None => budget::whole(&spans),
         };
+        let annotations = Annotations {
+            evidence: &self.evidence,
+            retained: &self.passed_reads,
+            branch: self.branch,
+        };
         let file_lists = file_lists::render(&self.history.files, &|file, modified| {
-            self.annotation(file, modified)
+            annotations.of(file, modified)
         });
         let checkpoint = |no_progress| {
             Checkpoint {
@@ -301,29 +310,11 @@ impl Draft<'_> {
         })?;
         Ok(Compacted { summary: rendered.summary, details })
     }
+}
 
-    /// What a file list says about the content of a file.
-    fn annotation(&self, file: &file_lists::ListedFile, modified: bool) -> Option<String> {
-        if let Some(label) = self.evidence.label(&file.path) {
-            return Some(label.to_owned());
-        }
-        let retained = self.passed_reads.iter().filter(|read| read.path == file.path);
-        let position = |entry: &str| self.branch.position(entry);
-        let read_at = retained.filter_map(|read| position(&read.entry)).max();
-        match read_at {
-            Some(read_at) => {
-                let edited = self.evidence.is_changed(&file.path)
-                    || file.edit.as_deref().and_then(position).is_some_and(|edit| edit > read_at);
-                Some(
-                    if edited {
-                        "startup read retained, then edited"
-                    } else {
-                        "startup read retained"
-                    }
-                    .into(),
-                )
-            }
-            None => modified.then(|| "no read-tool output in tail".to_owned()),
-        }
-    }
+/// The sizes of a section of whole spans behind a base.
+fn section_size(base: Option<&Base>, spans: &[SpanRef], measure: Measure) -> SectionSize {
+    let (tags, lines) = budget::size_of_whole(spans, measure);
+    let base = base.map(render::base_block);
+    SectionSize { fixed: base.map_or(0, |base| measure.of(&base) + 1), tags, lines }
 }

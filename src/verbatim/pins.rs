@@ -9,6 +9,7 @@ use crate::text::{byte_size, escape_attribute};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     pub entry: String,
+    /// As it stands between quotes.
     pub label: String,
     /// What the entry is: `user`, `assistant`, `output of bash`, …
     pub what: String,
@@ -18,6 +19,20 @@ pub struct Pin {
 /// Whether a label pins its entry.
 pub fn is_pin(label: &str) -> bool {
     label.strip_prefix("keep").is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// Whether a text can be what stands between the quotes for a label that pins.
+pub fn is_shown_label(text: &str) -> bool {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '"' | '<' | '>' => return false,
+            c if c.is_control() => return false,
+            _ => {}
+        }
+    }
+    is_pin(text)
 }
 
 /// The pinned entries among the first `end` of the branch, in branch order. What lies behind is
@@ -36,7 +51,8 @@ pub fn collect(branch: &Branch, end: usize) -> Result<Vec<Pin>> {
             continue;
         };
         if let Some((what, text)) = content(branch.session.read(entry, Detail::All)?.body) {
-            pins.push(Pin { entry: id.to_owned(), label: label.clone(), what, text });
+            let (entry, label) = (id.to_owned(), escape_attribute(label));
+            pins.push(Pin { entry, label, what, text });
         }
     }
     Ok(pins)
@@ -78,6 +94,11 @@ fn blocks(content: &[Block]) -> String {
     parts.join("\n")
 }
 
+/// The attributes of a pin up to its label.
+pub fn before_label(pin: &Pin) -> String {
+    format!("entry=\"{}\" what=\"{}\" label=\"", pin.entry, escape_attribute(&pin.what))
+}
+
 /// The section of the checkpoint.
 pub fn render(pins: &[Pin]) -> String {
     let mut out = String::new();
@@ -86,12 +107,7 @@ pub fn render(pins: &[Pin]) -> String {
     }
     out.push_str("<pinned-entries note=\"entries that the user labelled keep\">\n");
     for pin in pins {
-        let attributes = format!(
-            "entry=\"{}\" what=\"{}\" label=\"{}\"",
-            pin.entry,
-            escape_attribute(&pin.what),
-            escape_attribute(&pin.label)
-        );
+        let attributes = format!("{}{}\"", before_label(pin), pin.label);
         fenced(&mut out, "pinned", &attributes, &pin.text);
     }
     out.push_str("</pinned-entries>\n");

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::budget::Piece;
+use super::details::SpanMeta;
 use super::history::{Base, BaseKind};
 use super::item::{self, SpanRef};
 use super::tags::{close_tag, open_tag, trimmed_note};
@@ -62,41 +63,41 @@ impl Checkpoint<'_> {
                 out.push_str(section);
             }
         }
-        out.push('\n');
-        self.push_remarks(&mut out);
-        out.push('\n');
-        out.push_str(wording::EVIDENCE_BOUNDARY);
-        out.push_str("\n\n");
-        out.push_str(&wording::closing(self.tail_from));
+        if let Some((meta, _)) = self.spans.last() {
+            out.push_str(&ending(meta, &self.remarks, self.tail_from));
+        }
         Rendered { summary: out, new_span, section_end, startup_reads_at }
     }
+}
 
-    fn push_remarks(&self, out: &mut String) {
-        let Some((meta, _)) = self.spans.last() else {
-            return;
-        };
-        out.push_str(&format!(
-            "Compaction {} ({}, {}): {} became span {}; the context held about {} tokens before.\n",
-            self.remarks.compaction,
-            escape_attribute(&meta.trigger),
-            meta.at,
-            counted(self.remarks.entries, "entry", "entries"),
-            meta.n,
-            grouped(self.remarks.tokens_before.max(0.0) as u64),
-        ));
-        if self.remarks.no_progress {
-            out.push_str(wording::NO_PROGRESS);
-        }
-        if let Some(words) = &meta.words {
-            out.push_str("With /compact the user wrote:");
-            if words.contains(['\n', '\r']) {
-                out.push('\n');
-                fenced(out, "compact-words", "", words);
-            } else {
-                out.push_str(&format!(" {words}\n"));
-            }
+/// What stands behind the sections: remarks on the newest span, and how far the record goes.
+pub fn ending(meta: &SpanMeta, remarks: &Remarks, tail_from: Option<&str>) -> String {
+    let mut out = format!(
+        "\nCompaction {} ({}, {}): {} became span {}; the context held about {} tokens before.\n",
+        remarks.compaction,
+        escape_attribute(&meta.trigger),
+        escape_attribute(&meta.at),
+        counted(remarks.entries, "entry", "entries"),
+        meta.n,
+        grouped(remarks.tokens_before.max(0.0) as u64),
+    );
+    if remarks.no_progress {
+        out.push_str(wording::NO_PROGRESS);
+    }
+    if let Some(words) = &meta.words {
+        out.push_str("With /compact the user wrote:");
+        if words.contains(['\n', '\r']) {
+            out.push('\n');
+            fenced(&mut out, "compact-words", "", words);
+        } else {
+            out.push_str(&format!(" {words}\n"));
         }
     }
+    out.push('\n');
+    out.push_str(wording::EVIDENCE_BOUNDARY);
+    out.push_str("\n\n");
+    out.push_str(&wording::closing(tail_from));
+    out
 }
 
 /// The beginning of a checkpoint that carries none on.

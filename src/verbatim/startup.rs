@@ -89,6 +89,34 @@ fn shown_text(branch: &Branch, edits: &Edits, entry: EntryNo) -> Result<Option<S
     }
 }
 
+/// The reads from which a selection is made, by the entries of their results.
+///
+/// Errors: the session changed while it was read.
+pub fn all_reads(
+    branch: &Branch,
+    edits: &Edits,
+    cwd: &str,
+) -> Result<HashMap<String, StartupRead>> {
+    let (interval, _) = interval(branch);
+    let candidates = candidates(branch, edits, interval, cwd)?.into_iter();
+    let read = |candidate: Candidate| {
+        let entry = branch.session.id(candidate.entry).to_owned();
+        let Candidate { path, offset, limit, .. } = candidate;
+        (entry.clone(), StartupRead { entry, path, offset, limit, text: None })
+    };
+    Ok(candidates.map(read).collect())
+}
+
+/// The positions between the first and the second user message, and whether the second has come.
+fn interval(branch: &Branch) -> (Range<usize>, bool) {
+    let mut users = branch.iter().filter(|(_, entry)| branch.session.role(*entry) == Role::User);
+    let Some((first, _)) = users.next() else {
+        return (0..0, false);
+    };
+    let second = users.next().map(|(position, _)| position);
+    (first + 1..second.unwrap_or(branch.len()), second.is_some())
+}
+
 struct Candidate {
     entry: EntryNo,
     /// Relative to the working directory where it lies inside.
@@ -104,14 +132,9 @@ fn complete(
     given: &[Instructions],
     cwd: &str,
 ) -> Result<()> {
-    let mut users = branch.iter().filter(|(_, entry)| branch.session.role(*entry) == Role::User);
-    let Some((first, _)) = users.next() else {
-        selection.open = true;
-        return Ok(());
-    };
-    let second = users.next().map(|(position, _)| position);
-    selection.open = second.is_none();
-    let candidates = candidates(branch, edits, first + 1..second.unwrap_or(branch.len()), cwd)?;
+    let (interval, is_over) = interval(branch);
+    selection.open = !is_over;
+    let candidates = candidates(branch, edits, interval, cwd)?;
 
     let mut instructions = if given.is_empty() { of_session(branch)? } else { given.to_vec() };
     for candidate in candidates.iter().filter(|candidate| is_instruction_file(&candidate.path)) {

@@ -44,6 +44,13 @@ fn covers(from: Option<&str>, to: Option<&str>) -> String {
     }
 }
 
+/// Bytes of the line that opens the span of this number here, whatever it says besides.
+pub fn opened_somehow(text: &str, meta: &SpanMeta) -> Option<usize> {
+    let line = text.split_inclusive('\n').next()?;
+    let begins = line.starts_with(&format!("<{SPAN_TAG}{} n=\"{}\" ", meta.suffix, meta.n));
+    (begins && line.ends_with(">\n")).then_some(line.len())
+}
+
 /// The line that closes a span.
 pub fn close_tag(meta: &SpanMeta) -> String {
     format!("</{SPAN_TAG}{}>\n", meta.suffix)
@@ -71,6 +78,12 @@ impl<'a> Emptied<'a> {
     pub fn of((meta, items): SpanRef<'a>, trimmed: bool) -> Emptied<'a> {
         let (from, to) = (meta.from.as_deref(), meta.to.as_deref());
         Emptied { first: meta, last: meta, from, to, entries: Entries::of(items), trimmed }
+    }
+
+    /// All of a run; the cap emptied those that had lines.
+    pub fn of_run(run: &[SpanRef<'a>]) -> Option<Emptied<'a>> {
+        let each = run.iter().map(|span| Emptied::of(*span, !span.1.is_empty()));
+        each.reduce(|all, next| all.and(&next))
     }
 
     /// Together with the spans that follow.
@@ -149,16 +162,10 @@ pub fn span_suffix(items: &[Item]) -> String {
     free_suffix_in(SPAN_TAG, items.iter().map(|item| item.text.as_str()))
 }
 
-/// The numbers of the spans that each placeholder of a checkpoint stands for.
-pub fn emptied_numbers(summary: &str) -> impl Iterator<Item = RangeInclusive<usize>> + '_ {
-    let opened = format!("<{SPAN_TAG} n=\"");
-    summary.lines().filter_map(move |line| {
-        let numbers = line
-            .strip_prefix(opened.as_str())?
-            .split_once('"')
-            .filter(|_| line.contains(TRIMMED))?
-            .0;
-        let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    })
+/// The numbers of the spans that a placeholder stands for which begins here.
+pub fn numbers(text: &str) -> Option<RangeInclusive<usize>> {
+    let numbers = text.strip_prefix(&format!("<{SPAN_TAG} n=\""))?.split_once('"')?.0;
+    let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+    let numbers = first.parse().ok()?..=last.parse().ok()?;
+    (numbers.start() <= numbers.end()).then_some(numbers)
 }

@@ -1,4 +1,5 @@
 // A conversation in real Pi with our extension and our binary.
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Conversation, isCompaction, OFF_SCRIPT } from "./harness/conversation.mjs";
@@ -124,6 +125,21 @@ class Chat extends Conversation {
       if (record.event === "compact") prepared.set(record.compactionId, before);
     }
     return prepared;
+  }
+
+  /** What `pi-stet verify` says of the branch as it is now: { status, stdout, stderr }. */
+  async verify() {
+    const branch = await this.branch();
+    const file = await this.sessionFile();
+    const [path, input] = file && existsSync(file) ? [file, ""] : ["-", this.asFile(branch)];
+    const leaf = ["--leaf", branch.at(-1).id];
+    return spawnSync(BINARY, ["verify", path, ...leaf], { input, encoding: "utf8", maxBuffer: 1 << 28 });
+  }
+
+  /** A branch that lives in memory only, as a session file. */
+  asFile(branch) {
+    const header = { type: "session", version: 3, id: "in-memory", cwd: this.ws.cwd };
+    return `${[header, ...branch].map((line) => JSON.stringify(line)).join("\n")}\n`;
   }
 
   /** The compactions on the branch, oldest first. */

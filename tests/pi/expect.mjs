@@ -34,6 +34,7 @@ export async function assertCheckpoints(chat, expected) {
     return checkOne(entry, prepared.get(entry.id), branch);
   });
   checkPrefixes(branch);
+  await assertVerified(chat);
   assert.ok(
     !continued || checked.length === 0 || wasSent(checked.at(-1).entry, branch),
     "a request followed the last compaction",
@@ -43,6 +44,12 @@ export async function assertCheckpoints(chat, expected) {
     checkRequest(chat, checkpoint, checkpointsUpTo(checked, checkpoint, compactions), branch, mustLoseOutput);
   }
   return checked;
+}
+
+/** Every compaction of ours on the branch is what the raw entries say. */
+export async function assertVerified(chat) {
+  const { status, stdout, stderr } = await chat.verify();
+  assert.equal(status, 0, `pi-stet verify: ${stdout}${stderr}`);
 }
 
 /** Whether the model was asked between this compaction and the next one. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { requestText } from "./expect.mjs";
+import { assertVerified, requestText } from "./expect.mjs";
 import { isCompaction } from "./harness/conversation.mjs";
 import { textOf } from "./harness/server.mjs";
 
@@ -40,6 +40,7 @@ export async function compactNoted(chat) {
   const compaction = (await chat.branch()).findLast(isCompaction);
   assert.equal(compaction.fromHook, true);
   assert.equal(compaction.details.kind, KIND);
+  await assertVerified(chat);
   return compaction;
 }
 

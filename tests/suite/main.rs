@@ -29,3 +29,4 @@ mod said;
 mod shortcuts;
 mod structure;
 mod switching;
+mod verify;

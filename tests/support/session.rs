@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use pi_stet::session::{Leaf, Reading, Session as Opened};
+use pi_stet::verify::verify;
 use serde_json::{Value, json};
 
 use super::author::{self, Author};
@@ -293,8 +295,26 @@ impl Session {
         self.save(&reply)
     }
 
-    /// Appends the compaction of a reply.
-    pub fn save(mut self, reply: &Value) -> Session {
+    /// Appends the compaction of a reply, which must be what it promises.
+    pub fn save(self, reply: &Value) -> Session {
+        let saved = self.save_unseen(reply);
+        // What came before it may be damaged on purpose.
+        let mut broken = saved.broken_promises();
+        broken.retain(|(compaction, _)| compaction == saved.last_id());
+        assert_eq!(broken, Vec::new(), "{}", saved.last_summary());
+        saved
+    }
+
+    /// What `pi-stet verify` finds on the branch: the compaction, and what does not hold in it.
+    pub fn broken_promises(&self) -> Vec<(String, String)> {
+        let file = self.jsonl();
+        let opened = Opened::from_jsonl(&file, Reading::AsPi).expect("a session");
+        let branch = opened.branch(&Leaf::Id(self.last_id())).expect("a branch");
+        let report = verify(&branch, &self.cwd).expect("it stays as it is");
+        report.problems.into_iter().map(|problem| (problem.compaction, problem.what)).collect()
+    }
+
+    fn save_unseen(mut self, reply: &Value) -> Session {
         let compaction = &reply["result"]["compaction"];
         assert!(compaction.is_object(), "the reply has no compaction: {reply}");
         let mut fields = author::object(compaction.clone());
