@@ -97,8 +97,16 @@ pub struct Header {
     pub parent_session: Option<String>,
 }
 
-/// The custom types whose entries hold settings of ours.
+/// The custom types whose entries hold settings of ours,
 pub const SETTING_PREFIX: &str = "stet.";
+/// and those of the older verbatim extension, which go on to hold.
+const OLDER_SETTING_PREFIX: &str = "verbatim-compact:";
+
+fn holds_a_setting(custom_type: &[u8]) -> bool {
+    [SETTING_PREFIX, OLDER_SETTING_PREFIX]
+        .iter()
+        .any(|prefix| custom_type.starts_with(prefix.as_bytes()))
+}
 
 /// Reads the head from the line's first bytes (`start`) and last bytes (`end`), each part of the
 /// same line, or says that a full parse must decide.
@@ -110,7 +118,7 @@ pub fn quick<'a>(start: &'a [u8], end: &'a [u8]) -> Option<Head<'a>> {
         // In another order the type stands anywhere.
         let rest = rest.strip_prefix(b",\"customType\":\"")?;
         let (custom_type, _) = plain_string(rest)?;
-        let is_setting = kind == Kind::Custom && custom_type.starts_with(SETTING_PREFIX.as_bytes());
+        let is_setting = kind == Kind::Custom && holds_a_setting(custom_type);
         let (id, parent) = ids_at_end(end)?;
         return Some(Head { kind, role: Role::None, id, parent, is_setting });
     }
@@ -253,7 +261,7 @@ pub fn full(line: &[u8]) -> Option<Line> {
         },
     };
     let is_setting = kind == Kind::Custom
-        && fields.string("customType").is_some_and(|name| name.starts_with(SETTING_PREFIX));
+        && fields.string("customType").is_some_and(|name| holds_a_setting(name.as_bytes()));
     Some(Line::Entry(Head {
         kind,
         role: role.map_or(Role::None, |name| Role::of(name.as_bytes())),

@@ -72,6 +72,9 @@ impl Origin {
 pub const METHOD_ENTRY: &str = "stet.method";
 pub const CAP_ENTRY: &str = "stet.cap";
 pub const CHECKPOINT_ENTRY: &str = "stet.checkpoint";
+/// What the older verbatim extension called the first two; their data is of the same form.
+const OLDER_METHOD_ENTRY: &str = "verbatim-compact:compaction-method";
+const OLDER_CAP_ENTRY: &str = "verbatim-compact:cap-compaction";
 
 /// Our variables, and the older extension's names for the same things.
 const PREFIX: &str = "PI_STET_";
@@ -227,14 +230,14 @@ impl Settings {
     fn take_branch(&mut self, branch: &Branch) -> Result<()> {
         let method =
             |data: &str| Fields::parse(data)?.string("method").and_then(|m| Method::of_name(&m));
-        if let Some(method) = newest(branch, METHOD_ENTRY, method)? {
+        if let Some(method) = newest(branch, &[METHOD_ENTRY, OLDER_METHOD_ENTRY], method)? {
             (self.method, self.method_origin) = (method, Origin::Branch);
         }
-        if let Some(cap) = newest(branch, CAP_ENTRY, Cap::of_json)? {
+        if let Some(cap) = newest(branch, &[CAP_ENTRY, OLDER_CAP_ENTRY], Cap::of_json)? {
             (self.cap, self.cap_origin) = (cap, Origin::Branch);
         }
         let on = |data: &str| Fields::parse(data)?.bool("on");
-        if let Some(on) = newest(branch, CHECKPOINT_ENTRY, on)? {
+        if let Some(on) = newest(branch, &[CHECKPOINT_ENTRY], on)? {
             (self.checkpoint, self.checkpoint_origin) = (on, Origin::Branch);
         }
         Ok(())
@@ -337,11 +340,11 @@ fn duration(text: &str) -> Option<u64> {
     digits(number)?.checked_mul(seconds).filter(|_| !number.is_empty())
 }
 
-/// The value of the newest entry of this custom type that has a valid one; malformed ones are
+/// The value of the newest entry of these custom types that has a valid one; malformed ones are
 /// passed over.
 fn newest<T>(
     branch: &Branch,
-    custom_type: &str,
+    custom_types: &[&str],
     read: impl Fn(&str) -> Option<T>,
 ) -> Result<Option<T>> {
     for (_, entry) in branch.iter().rev() {
@@ -350,7 +353,7 @@ fn newest<T>(
         }
         if let Body::State { custom_type: found, data: Some(data) } =
             branch.session.read(entry, Detail::Kept)?.body
-            && found == custom_type
+            && custom_types.contains(&found.as_str())
             && let Some(value) = read(&data)
         {
             return Ok(Some(value));

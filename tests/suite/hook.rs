@@ -226,6 +226,31 @@ fn the_summary_method_gets_no_opinion_whoever_sets_it() {
 }
 
 #[test]
+fn settings_of_the_older_extension_go_on_to_hold() {
+    let method = |session: Session, custom_type: &str, name: &str| {
+        session.state(custom_type, json!({ "method": name }))
+    };
+    let older = "verbatim-compact:compaction-method";
+    let session = method(conversation(), older, "summary");
+    assert_eq!(Call::compact(&session, "kept").both(), json!({ "protocol": 1 }));
+    // Of both names the newest entry counts.
+    let ours = method(method(conversation(), older, "summary"), "stet.method", "verbatim");
+    assert!(Call::compact(&ours, "kept").both()["result"].is_object());
+    let theirs = method(method(conversation(), "stet.method", "verbatim"), older, "summary");
+    assert_eq!(Call::compact(&theirs, "kept").both(), json!({ "protocol": 1 }));
+
+    let session = conversation().state(
+        "verbatim-compact:cap-compaction",
+        json!({ "mode": "off", "budget": { "unit": "tokens", "value": 1 } }),
+    );
+    let status = Call::new("command", &session)
+        .with("payload", json!({ "name": "cap-compaction", "arguments": "" }))
+        .both();
+    let told = status["effects"][0]["message"].as_str().expect("a notice");
+    assert!(told.contains("off 1t"), "{told}");
+}
+
+#[test]
 fn words_behind_compact_are_recorded_with_the_span_and_at_the_end() {
     let words = "keep the \"API\" <notes>\nin mind";
     let session = conversation().compacted_with("kept", |call| call.words(words));
