@@ -83,7 +83,13 @@ impl Evidence {
             let visible = context.is_visible(position);
             // A replaced message shows the replacement; the calls were made all the same.
             let replaced = edits.contains_key(&entry);
-            match branch.session.read(entry, Detail::All)?.body {
+            let mut body = branch.session.read(entry, Detail::Kept)?.body;
+            // What other tools put out says nothing about a file, and may be large.
+            if matches!(&body, Body::ToolResult(result) if Operation::of_tool(&result.tool_name) == Some(Operation::Read))
+            {
+                body = branch.session.read(entry, Detail::All)?.body;
+            }
+            match body {
                 Body::Assistant(body) => {
                     message = position;
                     for block in &body.content {
