@@ -27,7 +27,10 @@ pub fn mend(bytes: &[u8]) -> Cow<'_, str> {
         let mut owned = text.into_owned().into_bytes();
         replace_lone_surrogates(&mut owned, at);
         // Only ASCII was replaced by ASCII of the same length, so the text is still UTF-8.
-        text = Cow::Owned(String::from_utf8_lossy(&owned).into_owned());
+        let whole = String::from_utf8(owned);
+        text = Cow::Owned(
+            whole.unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()),
+        );
     }
     text
 }

@@ -315,7 +315,7 @@ impl<W: Write> Generator<W> {
                 _ => self.dice.of(&WORDS),
             });
         }
-        if self.dice.below(200) == 0 {
+        if self.dice.below(5_000) == 0 {
             text.push(lone(0xD83D));
         }
         text
