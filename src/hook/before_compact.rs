@@ -1,7 +1,6 @@
 //! `session_before_compact`: Pi is about to compact; we answer in the way of the session's method.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::cap::{self, Decision};
@@ -10,7 +9,7 @@ use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::protocol::envelope::{BeforeCompact, Cut};
-use crate::protocol::reply::{Effect, Level, Reply};
+use crate::protocol::reply::{Answer, CompactionResult, Effect, Level, Reply};
 use crate::session::{Branch, Kind};
 use crate::settings::{Method, Settings};
 use crate::status::working_state;
@@ -91,7 +90,7 @@ impl Compaction<'_, '_> {
             Decision::Stop(reply) => return Ok(*reply),
         };
         let compacted = draft.finish(limit.map(|limit| (limit, settings.trim_to)))?;
-        let reply = self.answer(&compacted.summary, &compacted.details, effects);
+        let reply = self.answer(compacted.summary, compacted.details, effects);
         // The process ends with this reply; to give back thousands of texts one by one takes longer.
         std::mem::forget(draft);
         Ok(reply)
@@ -113,33 +112,18 @@ impl Compaction<'_, '_> {
             cwd: call.cwd(),
         };
         Ok(match checkpoint::compact(branch, found.as_ref(), &request)? {
-            Some(compacted) => self.answer(&compacted.summary, &compacted.details, Vec::new()),
+            Some(compacted) => self.answer(compacted.summary, compacted.details, Vec::new()),
             None => Reply::default(),
         })
     }
 
-    fn answer(&self, summary: &str, details: &impl Serialize, effects: Vec<Effect>) -> Reply {
+    fn answer(&self, summary: String, details: Box<RawValue>, effects: Vec<Effect>) -> Reply {
         let compaction = CompactionResult {
             summary,
-            first_kept_entry_id: &self.cut.first_kept_entry_id,
+            first_kept_entry_id: self.cut.first_kept_entry_id.clone(),
             tokens_before: json::number(self.cut.tokens_before),
             details,
         };
-        Reply { effects, ..Reply::of_result(&Answer { compaction }) }
+        Reply { result: Some(Answer::Compaction { compaction }), effects, ..Reply::default() }
     }
-}
-
-#[derive(Serialize)]
-struct Answer<'a, D> {
-    compaction: CompactionResult<'a, D>,
-}
-
-/// Pi's type of this name.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CompactionResult<'a, D> {
-    summary: &'a str,
-    first_kept_entry_id: &'a str,
-    tokens_before: Value,
-    details: &'a D,
 }

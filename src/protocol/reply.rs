@@ -22,7 +22,7 @@ pub struct Reply {
     /// What the host does with the event; its form depends on the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Value>"))]
-    pub result: Option<Box<RawValue>>,
+    pub result: Option<Answer>,
     /// Applied in order, before the next step if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(default))]
@@ -77,7 +77,7 @@ impl Reply {
     /// An answer. What cannot be written as JSON is a defect, and the reply says so.
     pub fn of_result(result: &impl Serialize) -> Reply {
         match json::to_raw(result) {
-            Ok(result) => Reply { result: Some(result), ..Reply::default() },
+            Ok(result) => Reply { result: Some(Answer::Json(result)), ..Reply::default() },
             Err(error) => Reply::of_error(&error),
         }
     }
@@ -86,6 +86,27 @@ impl Reply {
         self.effects.push(Effect::Notify { level, message: message.into() });
         self
     }
+}
+
+/// An answer to an event.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Its texts may be megabytes long: they are written from where they are.
+    Compaction {
+        compaction: CompactionResult,
+    },
+    Json(Box<RawValue>),
+}
+
+/// Pi's type of this name.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionResult {
+    pub summary: String,
+    pub first_kept_entry_id: String,
+    pub tokens_before: Value,
+    pub details: Box<RawValue>,
 }
 
 /// Something the host does besides answering the event.
