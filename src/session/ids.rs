@@ -32,6 +32,16 @@ pub fn plain(id: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The name of the earlier one of two entries that are chained and have one id.
+pub fn of_twin(id: &str, number: u32) -> String {
+    format!("{id}~{number:x}")
+}
+
+/// Whether an entry of this name can have that id in the file.
+pub fn is_name_of(name: &str, id: &str) -> bool {
+    name.strip_prefix(&*plain(id)).is_some_and(|rest| rest.is_empty() || rest.starts_with('~'))
+}
+
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'~')
 }

@@ -185,7 +185,7 @@ impl Index {
             if taken.insert(id.clone()) {
                 continue;
             }
-            let mut name = format!("{id}~{:x}", number.0);
+            let mut name = ids::of_twin(&id, number.0);
             while !taken.insert(name.clone()) {
                 name.push('~');
             }

@@ -246,7 +246,7 @@ impl<'a> Session<'a> {
             return Ok(decoded);
         }
         let id = self.id(entry);
-        let is_here = head::quick(line, line).is_some_and(|head| ids::plain(&head.id) == id);
+        let is_here = head::quick(line, line).is_some_and(|head| ids::is_name_of(id, &head.id));
         match self.reading {
             Reading::Recover if is_here => Ok(Entry::new(None, Body::Damaged)),
             // The host has the entry in memory.

@@ -260,3 +260,24 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 }
+
+/// Files of other tools leave `parentId` out; then the line above is meant, whatever its id.
+#[test]
+fn entries_with_one_id_that_are_chained_have_different_names() {
+    let line = |text: &str| {
+        json!({ "type": "message", "id": "a", "message": { "role": "user", "content": text } })
+            .to_string()
+    };
+    let damaged = r#"{"type":"message","id":"a","parentId":null,"timestamp":"T","message":{"role":"user","content":[}}"#;
+    let session = Session::new().raw(line("one")).raw(line("two")).raw(damaged).raw(line("three"));
+    let file = session.jsonl();
+    let opened = Opened::from_jsonl(&file, Reading::Recover).expect("a session");
+    let branch = opened.branch(&Leaf::Last).expect("a branch");
+    let ids: Vec<&str> = branch.iter().map(|(_, entry)| opened.id(entry)).collect();
+    assert_eq!(ids.last(), Some(&"a"));
+    assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), ids.len(), "{ids:?}");
+    for id in ids {
+        let shown = try_ask_file(&file, None, SHOW, json!({ "ids": [id] })).expect("good");
+        assert!(shown.found, "{id}: {}", shown.text);
+    }
+}
