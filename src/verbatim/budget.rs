@@ -126,7 +126,7 @@ impl Sizes {
     /// The same of a trimmed span, with its note.
     fn of_trimmed_tags(&self, span: SpanRef) -> u64 {
         self.measure.of(&tags::open_tag(span.0, true))
-            + self.measure.of(&tags::trimmed_note(span))
+            + self.measure.of(&tags::trimmed_note(span.1))
             + self.measure.of(&tags::close_tag(span.0))
             + 1
     }

@@ -16,7 +16,7 @@ use crate::settings::METHOD_ENTRY;
 use crate::text::estimate_tokens;
 
 /// `details.kind` of the older verbatim extension.
-const OLDER_KIND: &str = "mech-compact";
+pub const OLDER_KIND: &str = "mech-compact";
 /// `details.kind` of our checkpoint method, whose raw entries are taken as a span.
 const CHECKPOINT_KIND: &str = "stet.checkpoint";
 

@@ -4,6 +4,7 @@
 mod annotation;
 pub mod budget;
 mod carried;
+pub mod contents;
 pub mod details;
 mod evidence;
 pub mod history;

@@ -176,7 +176,7 @@ fn push_conversation(
             Piece::Trimmed(at, lines) => {
                 let (meta, _) = spans[*at];
                 out.push_str(&open_tag(meta, true));
-                out.push_str(&trimmed_note(spans[*at]));
+                out.push_str(&trimmed_note(spans[*at].1));
                 for line in lines {
                     out.push_str(line);
                     out.push('\n');

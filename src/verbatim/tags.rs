@@ -8,7 +8,7 @@ use super::item::{Item, SpanRef};
 use crate::fence::free_suffix_in;
 use crate::text::{clip, escape_attribute};
 
-const SPAN_TAG: &str = "compacted-span";
+pub const SPAN_TAG: &str = "compacted-span";
 
 /// The line that opens a span. A trimmed one keeps the beginning of the words.
 pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
@@ -32,6 +32,8 @@ pub fn open_tag(meta: &SpanMeta, trimmed: bool) -> String {
 }
 
 const TRIMMED: &str = " trimmed=\"true\"";
+/// How the line of spans without a line begins.
+pub const EMPTIED_NOTE: &str = "(Trimmed to fit the size cap: no line is left.";
 /// Characters of the words given with `/compact` that the tag of a trimmed span keeps.
 const TRIMMED_WORDS: usize = 120;
 
@@ -57,7 +59,7 @@ pub fn close_tag(meta: &SpanMeta) -> String {
 }
 
 /// The first line of a trimmed span.
-pub fn trimmed_note((_, items): SpanRef) -> String {
+pub fn trimmed_note(items: &[Item]) -> String {
     let entries = Entries::of(items);
     format!("(Trimmed to fit the size cap: lines are missing or cut. {entries})\n")
 }
@@ -114,11 +116,7 @@ impl fmt::Display for Emptied<'_> {
         let at = escape_attribute(&last.at);
         write!(f, "<{SPAN_TAG} n=\"{numbers}\"{covers} compacted-at=\"{at}\"")?;
         if self.trimmed {
-            write!(
-                f,
-                "{TRIMMED}>\n(Trimmed to fit the size cap: no line is left. {})",
-                self.entries
-            )?;
+            write!(f, "{TRIMMED}>\n{EMPTIED_NOTE} {})", self.entries)?;
         } else {
             f.write_str(">")?;
         }
@@ -164,8 +162,12 @@ pub fn span_suffix(items: &[Item]) -> String {
 
 /// The numbers of the spans that a placeholder stands for which begins here.
 pub fn numbers(text: &str) -> Option<RangeInclusive<usize>> {
-    let numbers = text.strip_prefix(&format!("<{SPAN_TAG} n=\""))?.split_once('"')?.0;
-    let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
-    let numbers = first.parse().ok()?..=last.parse().ok()?;
-    (numbers.start() <= numbers.end()).then_some(numbers)
+    range(text.strip_prefix(&format!("<{SPAN_TAG} n=\""))?.split_once('"')?.0)
+        .filter(|numbers| numbers.start() <= numbers.end())
+}
+
+/// `3` or `1-4`.
+pub fn range(text: &str) -> Option<RangeInclusive<usize>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some(first.parse().ok()?..=last.parse().ok()?)
 }
