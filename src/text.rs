@@ -255,6 +255,10 @@ mod tests {
         assert_eq!(estimate_tokens("abcdefgh"), 2);
         assert_eq!(estimate_tokens("漢字かな한글😀"), 7);
         assert_eq!(estimate_tokens("приве"), 3);
+        // Characters of three and of four bytes that are neither East Asian nor emoji.
+        assert_eq!(quarter_tokens("— ₂…\u{10348}\u{10349}"), 2 + 1 + 2 + 2 + 2 + 2);
+        let long = format!("{}漢{}—{}é", "x".repeat(63), "y".repeat(61), "z".repeat(62));
+        assert_eq!(quarter_tokens(&long), 63 + 4 + 61 + 2 + 62 + 2);
     }
 
     #[test]

@@ -15,18 +15,31 @@ pub fn pi_tokens(body: &Body) -> u64 {
     measure(body, &utf16_len).div_ceil(4)
 }
 
-/// Our estimate of a message in tokens, which does not count East Asian text as a quarter.
+/// Our estimate of a message in tokens, which does not count East Asian text as a quarter. A `!!`
+/// command never reaches a model: it takes nothing.
 pub fn tokens(body: &Body) -> u64 {
-    measure(body, &quarter_tokens).div_ceil(4)
+    match body {
+        Body::Bash(bash) if bash.excluded => 0,
+        body => measure(body, &quarter_tokens).div_ceil(4),
+    }
 }
 
-fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
-    let block = |block: &Block| match block {
+/// Our estimate of one block in quarters of a token.
+pub fn quarters(block: &Block) -> u64 {
+    measure_block(block, &quarter_tokens)
+}
+
+fn measure_block(block: &Block, text_len: &dyn Fn(&str) -> u64) -> u64 {
+    match block {
         Block::Text(text) | Block::Thinking(text) => text_len(text),
         Block::Image { .. } => IMAGE_CHARS,
         Block::ToolCall(call) => text_len(&call.name) + text_len(&call.arguments),
-    };
-    let content = |content: &[Block]| content.iter().map(block).sum::<u64>();
+    }
+}
+
+fn measure(body: &Body, text_len: &dyn Fn(&str) -> u64) -> u64 {
+    let content =
+        |content: &[Block]| content.iter().map(|block| measure_block(block, text_len)).sum::<u64>();
     match body {
         Body::User(blocks) | Body::Custom { content: blocks, .. } => content(blocks),
         Body::ToolResult(result) => content(&result.content),
@@ -63,4 +76,21 @@ pub fn context_tokens(context: &Projection) -> Result<u64> {
         }
     }
     Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Bash;
+
+    #[test]
+    fn a_command_that_is_kept_from_the_model_takes_nothing() {
+        let bash = |excluded| {
+            let (command, output) = ("1234".to_owned(), "5678".to_owned());
+            Body::Bash(Bash { command, output, exit_code: None, cancelled: false, excluded })
+        };
+        assert_eq!((tokens(&bash(false)), tokens(&bash(true))), (2, 0));
+        // Pi does not make the difference, and our cut must fall where Pi's falls.
+        assert_eq!(pi_tokens(&bash(true)), 2);
+    }
 }
