@@ -1,6 +1,6 @@
 //! Compaction without a model for the Pi coding agent.
 //!
-//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`], [`verify`] ·
+//! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`], [`verify`], [`report`] ·
 //! [`verbatim`], [`checkpoint`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`fence`], [`json`], [`error`].
 
 pub mod checkpoint;
@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod orientation;
 pub mod protocol;
 pub mod recovery;
+pub mod report;
 pub mod session;
 pub mod settings;
 pub mod status;

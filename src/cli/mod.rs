@@ -4,9 +4,11 @@
 
 mod compact;
 mod doctor;
+mod file;
 mod input;
 mod output;
 mod recover;
+mod report;
 mod status;
 mod verify;
 mod watchdog;
@@ -43,6 +45,8 @@ enum Command {
     Verify(VerifyArgs),
     /// Print what holds for a branch: method, cap, last and next compaction, what is retained
     Status(StatusArgs),
+    /// Draw what happened to the context, as one page that opens in any browser
+    Report(ReportArgs),
     /// Print what a host registers
     Manifest,
     /// Print the JSON Schema of the protocol's types
@@ -174,6 +178,18 @@ struct StatusArgs {
     keep_recent_tokens: u64,
 }
 
+#[derive(Args)]
+struct ReportArgs {
+    /// A session file that Pi wrote (JSONL), or - for stdin
+    session: PathBuf,
+    /// The page (HTML), or - for stdout; an earlier report is replaced, anything else never
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The end of the branch [default: the file's last entry]
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+}
+
 /// Runs the command that the arguments name.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -188,6 +204,7 @@ pub fn run() -> ExitCode {
         Command::Show(args) => recover::show(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Manifest => print_json(&manifest::manifest()),
         Command::Schema { name } => match protocol::schema(&name) {
             Some(schema) => output::stdout(schema),

@@ -10,9 +10,15 @@ use crate::text::visible;
 /// What a session holds may be anything: a terminal gets no controls of it. Into a file or a pipe
 /// text goes as it is.
 pub fn stdout(text: &str) -> Result<()> {
+    match io::stdout().is_terminal() {
+        true => bytes(visible(text).as_bytes()),
+        false => bytes(text.as_bytes()),
+    }
+}
+
+pub fn bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
-    let text = if out.is_terminal() { visible(text) } else { text.into() };
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::Write { path: "stdout".into(), source: e })
         }

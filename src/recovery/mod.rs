@@ -27,7 +27,8 @@ use crate::error::Result;
 use crate::session::Branch;
 use crate::text::counted;
 pub use arguments::{BadArguments, Query};
-pub use transcript::{Scope, SectionKind, Transcript};
+pub use readable::readable;
+pub use transcript::{EntryText, Scope, Section, SectionKind, Transcript};
 
 /// The tools, by the name a model calls them.
 pub const LIST: &str = "context_list_entries";

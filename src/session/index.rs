@@ -20,6 +20,13 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryNo(u32);
 
+impl EntryNo {
+    /// Counted from 0.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Link {
     Root,

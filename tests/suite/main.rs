@@ -25,6 +25,7 @@ mod recovery_arguments;
 mod recovery_facts;
 mod recovery_lookup;
 mod recovery_properties;
+mod report;
 mod said;
 mod shortcuts;
 mod structure;

@@ -114,7 +114,7 @@ impl<'t> Text<'t> {
         if let Some(inside) = body.strip_prefix(opened.as_str()) {
             let close = close_tag(span.0);
             let end = inside.find(&close).ok_or("its tag is not closed")?;
-            let note = trimmed_note(span);
+            let note = trimmed_note(span.1);
             let lines = inside[..end].strip_prefix(&note).ok_or("it is trimmed without a note")?;
             return match is_trimmed_from(lines, span.1) {
                 true => Ok((1, 1 + opened.len() + end + close.len())),
