@@ -42,11 +42,25 @@ export function knowsDefaultActive(api: ExtensionAPI): boolean {
 const COMPACTION_DEFAULTS: CompactionSettings = { reserveTokens: 16384, keepRecentTokens: 20000 };
 
 /** Pi's compaction settings for the model: its override, the ordinary setting, the default. */
-export function compactionSettings(api: ExtensionAPI, ctx: ExtensionContext): CompactionSettings | undefined {
-  if (typeof api.getSettings !== "function") return undefined;
+export function compactionSettings(api: ExtensionAPI, ctx: ExtensionContext): CompactionSettings {
+  if (typeof api.getSettings !== "function") {
+    const { reserveTokens, keepRecentTokens } = settingsFiles(api, ctx).getCompactionSettings(ctx.model);
+    return { reserveTokens, keepRecentTokens };
+  }
   const settings = api.getSettings().compaction;
   const override = ctx.model && settings?.modelOverrides?.[`${ctx.model.provider}/${ctx.model.id}`];
   const value = (field: keyof CompactionSettings) =>
     override?.[field] ?? settings?.[field] ?? COMPACTION_DEFAULTS[field];
   return { reserveTokens: value("reserveTokens"), keepRecentTokens: value("keepRecentTokens") };
+}
+
+const files = new WeakMap<ExtensionAPI, pi.SettingsManager>();
+
+/** Before 0.99 Pi does not hand its settings out: there its files are read, once in a session. */
+function settingsFiles(api: ExtensionAPI, ctx: ExtensionContext): pi.SettingsManager {
+  const known = files.get(api);
+  if (known) return known;
+  const read = pi.SettingsManager.create(ctx.cwd, pi.getAgentDir(), { projectTrusted: ctx.isProjectTrusted() });
+  files.set(api, read);
+  return read;
 }

@@ -8,6 +8,7 @@ import test from "node:test";
 import { openChat, prose } from "./chat.mjs";
 import { assertCheckpoints } from "./expect.mjs";
 import { isCompaction } from "./harness/conversation.mjs";
+import { piIs } from "./harness/harness.mjs";
 import { assertNothingLost, assertWellFormed, lastRequest } from "./lossless.mjs";
 import { openMeddled, talk } from "./meddled.mjs";
 import { compactNoted, fileOf, note, section, sessionId } from "./noted.mjs";
@@ -20,13 +21,15 @@ async function assertFailsThenLands(chat, giveRoom) {
   await assert.rejects(chat.compact(), /ENOSPC/);
   assert.equal(chat.ws.llm.requests().length, requests, "no model was asked in place of us");
   assert.deepEqual(chat.notices("warning"), [AS_WAS]);
-  assert.ok(!(await chat.branch()).some(isCompaction));
+  // Before 0.99 Pi keeps in memory what it could not write, so that file and memory differ from here on.
+  const kept = piIs("0.99") ? 0 : 1;
+  assert.equal((await chat.branch()).filter(isCompaction).length, kept);
   giveRoom();
   await chat.user("What now?", ["Now we go on."]);
   assertWellFormed(lastRequest(chat));
   await chat.compact();
   await chat.user("And now?", ["On and on."]);
-  const [{ entry }] = await assertCheckpoints(chat, { count: 1 });
+  const { entry } = (await assertCheckpoints(chat, { count: kept + 1 })).at(-1);
   assert.ok(entry.summary.includes("What about rain?"), "the compaction has it from the beginning");
   assert.deepEqual(chat.notices("warning"), [AS_WAS]);
   await assertNothingLost(chat);

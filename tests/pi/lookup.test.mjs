@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { openChat, prose } from "./chat.mjs";
 import { bash, isToolResult } from "./harness/conversation.mjs";
-import { readSession } from "./harness/harness.mjs";
+import { piIs, readSession } from "./harness/harness.mjs";
 import { textOf } from "./harness/server.mjs";
 
 const QUESTION = "What was the second number of the failing output?";
@@ -130,9 +130,10 @@ test("what lookups cost counts in Pi's sums, also when they fail", async (t) => 
     { status: 400, error: "the provider is out of order" },
   ]);
   assert.equal(entry.message.isError, true);
-  assert.equal(entry.message.usage.totalTokens, 70_010);
   const grown = (await stats()).tokens.total - before.tokens.total;
-  assert.ok(grown >= 70_010, `${grown} tokens more`);
+  // Before 0.99 a tool of Pi fails by throwing, which leaves no room for what it cost.
+  assert.equal(entry.message.usage?.totalTokens, piIs("0.99") ? 70_010 : undefined);
+  assert.equal(grown >= 70_010, piIs("0.99"), `${grown} tokens more`);
 });
 
 test("an answer without text gives what fits best", async (t) => {

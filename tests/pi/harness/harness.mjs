@@ -25,8 +25,16 @@ if (!process.env.PI_CLI && !existsSync(join(PI_PACKAGE, "package.json"))) {
   throw new Error(`Pi is not in ${PI_ROOT}: run \`npm ci\` in pi-extension/, or set PI_ROOT to a node_modules folder`);
 }
 
-export const PI_CLI =
-  process.env.PI_CLI ?? join(PI_PACKAGE, JSON.parse(readFileSync(join(PI_PACKAGE, "package.json"), "utf8")).bin.pi);
+const PI_JSON = process.env.PI_CLI ? {} : JSON.parse(readFileSync(join(PI_PACKAGE, "package.json"), "utf8"));
+export const PI_CLI = process.env.PI_CLI ?? join(PI_PACKAGE, PI_JSON.bin.pi);
+export const PI_VERSION = PI_JSON.version ?? process.env.PI_VERSION;
+
+/** Whether this Pi is of that release, "1.2", or a later one. */
+export function piIs(release) {
+  const [major, minor] = release.split(".").map(Number);
+  const [ourMajor, ourMinor] = PI_VERSION.split(".").map(Number);
+  return ourMajor > major || (ourMajor === major && ourMinor >= minor);
+}
 const BUNDLED_NODE = join(PI_ROOT, ".bin", "node");
 export const NODE_BIN = process.env.PI_NODE ?? (existsSync(BUNDLED_NODE) ? BUNDLED_NODE : process.execPath);
 
@@ -260,11 +268,18 @@ export function startPiRpc(ws, { extensions = [], args = [], env = {}, under = [
 
   /** Sends a prompt and waits until Pi is idle again (at once when an extension handled it). */
   async function prompt(message, extra = {}) {
-    const settled = waitFor(SETTLE, `the end of the run of: ${message.slice(0, 60)}`);
+    let over = false;
+    const settled = waitFor(SETTLE, `the end of the run of: ${message.slice(0, 60)}`).then(() => (over = true));
     settled.catch(() => {});
     const response = await send({ type: "prompt", message, ...extra });
-    if (response.data?.disposition !== "handled") await settled;
+    if (over || (await startedRun(response))) await settled;
     return response;
+  }
+
+  /** Whether a prompt led to a run. Pi before 0.99 does not say so; there a run has begun when the answer comes. */
+  async function startedRun({ data }) {
+    if (data?.disposition !== undefined) return data.disposition !== "handled";
+    return (await send({ type: "get_state" })).data.isStreaming;
   }
 
   async function close() {
