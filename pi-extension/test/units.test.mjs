@@ -218,7 +218,7 @@ describe("transcripts", () => {
 
 describe("the session in the envelope", () => {
   const host = { pi: {}, branch: { hasSystemMessage: { holds: () => false } }, contextFiles: undefined };
-  const ctxOf = (sessionManager) => ({ sessionManager, mode: "rpc", hasUI: true, hasPendingMessages: () => false, getSystemPrompt: () => "PROMPT" });
+  const ctxOf = (sessionManager) => ({ sessionManager, mode: "rpc", hasUI: true, hasPendingMessages: () => false, cwd: "/", isProjectTrusted: () => false, getSystemPrompt: () => "PROMPT" });
 
   test("an empty branch of an existing file has the leaf null", () => {
     const dir = mkdtempSync(join(tmpdir(), "session-"));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Conversation, isCompaction, OFF_SCRIPT } from "./harness/conversation.mjs";
 import { HELPER_EXTENSION, makeWorkspace, ORACLE_EXTENSION, readSession, REPO_DIR } from "./harness/harness.mjs";
 
-const EXTENSION = join(REPO_DIR, "pi-extension");
+export const EXTENSION = join(REPO_DIR, "pi-extension");
 export const BINARY = process.env.PI_STET_BIN ?? join(REPO_DIR, "target", "release", "pi-stet");
 
 if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}: run \`cargo build --release\``);

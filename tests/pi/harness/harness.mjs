@@ -143,8 +143,8 @@ export async function makeWorkspace({ script, model = {}, settings = {}, files =
   };
 }
 
-/** The event after which Pi does nothing more by itself. Pi before 0.80 ends with agent_end. */
-export const SETTLE = process.env.PI_SETTLE_EVENT ?? "agent_settled";
+/** The event after which Pi does nothing more by itself. */
+export const SETTLE = piIs("0.81") ? "agent_settled" : "agent_end";
 
 export function piArguments(mode, { extensions, args }) {
   const model = ["--provider", "fake", "--model", "fake-1"];
