@@ -583,10 +583,10 @@
 
   const reader = $("reader");
   let current = -1;
-  /** Goes to an entry; the browser's back button comes back. */
+  /** Goes to an entry at once; the browser's back button comes back. */
   function open(number) {
-    if (location.hash === address(number)) route();
-    else location.hash = address(number);
+    if (location.hash !== address(number)) history.pushState(null, "", address(number));
+    route();
   }
   function route(atStart) {
     const hash = location.hash.slice(1);
@@ -726,7 +726,15 @@
     return box;
   }
 
+  // The back button, and an address that was changed by hand.
   addEventListener("hashchange", route);
+  addEventListener("click", (event) => {
+    const href = event.target.closest?.("a")?.getAttribute("href");
+    const number = href?.startsWith("#entry-") ? byId.get(decodeURIComponent(href.slice("#entry-".length))) : undefined;
+    if (number === undefined || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    open(number);
+  });
   addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     if (event.key === "Escape" && (reader.contains(event.target) || document.body.classList.contains("reading"))) close();
