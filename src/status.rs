@@ -257,7 +257,7 @@ fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
         at: read.timestamp.unwrap_or_else(|| "an unknown time".into()),
         kind: details
             .and_then(|details| details.string("kind"))
-            .unwrap_or_else(|| "summary by a model".into()),
+            .map_or_else(|| "summary by a model".into(), |kind| escape_metadata(&clip(&kind, 60))),
         tokens_before: compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64,
         tokens_after: estimate::context_tokens(&Projection::at(branch, position + 1)?)?,
         number,

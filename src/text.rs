@@ -66,8 +66,14 @@ pub fn one_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// Escapes what could break metadata out of its line or tag: control characters, line and
-/// paragraph separators, angle brackets. Never applied to prose.
+/// Line and paragraph separators, marks that turn the direction of writing: they show nothing
+/// themselves and change how what follows is shown.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Escapes what could break metadata out of its line or tag, or show it as something else: control
+/// characters, separators, marks of direction, angle brackets. Never applied to prose.
 pub fn escape_metadata(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -75,8 +81,8 @@ pub fn escape_metadata(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '<' | '>' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", c as u32)),
+            '<' | '>' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c if c.is_control() || is_unseen(c) => out.push_str(&format!("\\u{:04x}", c as u32)),
             c => out.push(c),
         }
     }
@@ -86,12 +92,7 @@ pub fn escape_metadata(text: &str) -> String {
 /// Text as a page shows it: terminal controls and other invisible characters as escapes, lines
 /// without the carriage return of their line end.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| {
-        c == '\n'
-            || c == '\t'
-            || !(c.is_control()
-                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-    };
+    let plain = |c: char| c == '\n' || c == '\t' || !(c.is_control() || is_unseen(c));
     if text.chars().all(plain) {
         return Cow::Borrowed(text);
     }
@@ -236,8 +237,8 @@ mod tests {
     #[test]
     fn metadata_stays_on_its_line_and_in_its_tag() {
         assert_eq!(
-            escape_metadata("a\nb</read-files>\u{1b}[0m\u{2028}"),
-            "a\\nb\\u003c/read-files\\u003e\\u001b[0m\\u2028"
+            escape_metadata("a\nb</read-files>\u{1b}[0m\u{2028}\u{202e}"),
+            "a\\nb\\u003c/read-files\\u003e\\u001b[0m\\u2028\\u202e"
         );
         assert_eq!(escape_attribute("say \"hi\"\\"), "say \\\"hi\\\"\\\\");
     }

@@ -1,6 +1,7 @@
 //! Session files: any bytes after the header. Whole lines are never lost, and everything can be
 //! read that was found.
 
+use pi_stet::json::Fields;
 use pi_stet::session::projection::Projection;
 use pi_stet::session::{Detail, Leaf, Reading, Session, cut, ids};
 use serde_json::Value;
@@ -59,6 +60,14 @@ fn whole_entries(file: &[u8]) -> Vec<String> {
         let line = std::str::from_utf8(line).ok()?;
         let entry: Value = serde_json::from_str(line.trim_matches([' ', '\t', '\r'])).ok()?;
         let kind = entry.as_object()?.get("type")?.as_str()?;
+        // Of a field that stands twice the head is read by the first, which Pi never writes.
+        let fields = Fields::parse(line.trim())?;
+        if ["type", "id"]
+            .iter()
+            .any(|key| fields.iter().filter(|(name, _)| name == key).count() > 1)
+        {
+            return None;
+        }
         let id = entry["id"].as_str().filter(|id| !id.is_empty())?;
         (kind != "session").then(|| ids::plain(id).into_owned())
     };

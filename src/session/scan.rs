@@ -25,6 +25,9 @@ pub enum Reading {
 const WINDOW: usize = 256 << 10;
 /// The first and last bytes of a longer line that are kept to read its head from.
 const EDGE: usize = 4096;
+/// A longer line fits no string of JavaScript, so Pi has no such entry; it is not even held to be
+/// looked at.
+const LONGEST_LINE: u64 = 1 << 29;
 /// A damaged line is searched for at most so many objects, so that a hostile one costs no time.
 const MAX_OBJECTS_PER_LINE: usize = 64;
 
@@ -148,6 +151,10 @@ impl Scan<'_, '_> {
         if line.is_empty() {
             return Ok(());
         }
+        if line.len() as u64 > LONGEST_LINE {
+            self.findings.malformed_lines += 1;
+            return Ok(());
+        }
         match head::quick(line, &line[line.len().saturating_sub(EDGE)..]) {
             Some(head) if !is_doubtful(line) => self.index.push(place, &head),
             _ => self.whole(place, line),
@@ -256,6 +263,10 @@ impl Scan<'_, '_> {
         }
         let tail = tail.trim_ascii_end();
         let place = Place { offset: start, len: end - start };
+        if place.len > LONGEST_LINE {
+            self.findings.malformed_lines += 1;
+            return Ok((end + 1).min(len));
+        }
         match head::quick(&window[..EDGE.min(window.len())], tail) {
             Some(head) if !doubts.any() => self.index.push(place, &head)?,
             _ => {

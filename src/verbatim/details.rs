@@ -1,6 +1,7 @@
 //! The `details` of a verbatim compaction: an index of what its summary holds. Text is stored once,
 //! in the summary; `details` name the range of bytes.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub struct Parts<'a> {
     pub cwd: &'a str,
     pub startup: &'a Selection,
     /// The byte range of each startup read that the summary holds, by entry.
-    pub startup_texts: &'a [(&'a str, Range<usize>)],
+    pub startup_texts: &'a HashMap<&'a str, Range<usize>>,
     /// What the next checkpoint can carry on, `None` where the cap changed anything.
     pub section: Option<Value>,
     /// Entry ids.
@@ -178,13 +179,13 @@ struct StartupReadJson<'a> {
 
 fn startup<'a>(parts: &Parts<'a>) -> StartupJson<'a> {
     let reads = parts.startup.reads.iter().map(|read| {
-        let text = parts.startup_texts.iter().find(|(entry, _)| *entry == read.entry);
+        let text = parts.startup_texts.get(read.entry.as_str());
         StartupReadJson {
             entry: &read.entry,
             path: &read.path,
             offset: read.offset.map(json::number),
             limit: read.limit.map(json::number),
-            text: text.map(|(_, range)| [range.start, range.end]),
+            text: text.map(|range| [range.start, range.end]),
         }
     });
     StartupJson { open: parts.startup.open, reads: reads.collect() }

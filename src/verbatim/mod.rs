@@ -285,7 +285,7 @@ impl Draft<'_> {
             rendered = checkpoint(true);
         }
         let at = rendered.startup_reads_at;
-        let startup_texts: Vec<_> = self
+        let startup_texts = self
             .passed_reads
             .iter()
             .zip(&self.reads_section.texts)

@@ -3,6 +3,8 @@
 
 mod text;
 
+use std::collections::HashMap;
+
 use super::annotation::Annotations;
 use super::details::{self, SpanMeta, StoredSpan};
 use super::evidence::Evidence;
@@ -202,9 +204,11 @@ impl Check<'_> {
     ) -> Result<Vec<(StartupRead, String)>> {
         let mut held = Vec::new();
         let all = startup::all_reads(self.branch, edits, self.cwd)?;
+        let earlier: HashMap<&str, &StartupRead> =
+            earlier.iter().map(|read| (read.entry.as_str(), read)).collect();
         let selection = details::read_startup(self.saved.details, &self.saved.compaction.summary);
         for read in selection.unwrap_or_default().reads {
-            let before = earlier.iter().find(|other| other.entry == read.entry);
+            let before = earlier.get(read.entry.as_str()).copied();
             let known = before.or_else(|| all.get(&read.entry));
             let bare = |read: &StartupRead| StartupRead { text: None, ..read.clone() };
             if known.map(bare) != Some(bare(&read)) {
