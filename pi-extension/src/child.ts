@@ -2,6 +2,7 @@
 // Knows nothing of the protocol.
 import { constants } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
+import { StringDecoder } from "node:string_decoder";
 
 export interface ChildCall {
   binary: string;
@@ -135,8 +136,10 @@ function unstartable(error: unknown): ChildResult {
   return { kind: "unstartable", code, message: error instanceof Error ? error.message : String(error) };
 }
 
+/** Text up to a number of bytes. Decoded as it comes: a long reply at once would block the event loop. */
 class Bounded {
-  private chunks: Buffer[] = [];
+  private readonly decoder = new StringDecoder("utf8");
+  private parts: string[] = [];
   private bytes = 0;
   private readonly limit: number;
 
@@ -148,15 +151,15 @@ class Bounded {
   add(data: Buffer): boolean {
     if (this.bytes + data.length > this.limit) return false;
     this.bytes += data.length;
-    this.chunks.push(data);
+    this.parts.push(this.decoder.write(data));
     return true;
   }
 
   clear(): void {
-    this.chunks = [];
+    this.parts = [];
   }
 
   text(): string {
-    return Buffer.concat(this.chunks).toString("utf8");
+    return this.parts.join("") + this.decoder.end();
   }
 }

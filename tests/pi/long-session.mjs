@@ -83,12 +83,20 @@ class LongSession extends SessionText {
  *   bytes    how many it takes at least
  *   output   characters of a tool's output, on average
  *   seed     another one gives another session
+ *   compactions, compact  that many, spread evenly up to the last MB; what compact(file) gives
+ *                         stands in each: { summary, firstKeptEntryId, tokensBefore, details }
  * Gives { said, entries, bytes }: the person's texts, how many lines and bytes there are.
  */
-export function writeLongSession(file, { entries = 0, bytes = 0, ...shape }) {
+export function writeLongSession(file, { entries = 0, bytes = 0, compactions = 0, compact, ...shape }) {
   const fd = openSync(file, "wx", 0o600);
   try {
     const session = new LongSession(fd, shape);
+    for (let n = 1; n <= compactions; n += 1) {
+      while (session.size < ((bytes - 1e6) * n) / compactions) session.turn();
+      session.flush();
+      session.entry({ type: "compaction", ...compact(file), fromHook: true });
+      if (n === compactions) bytes = Math.max(bytes, session.size + 1e6);
+    }
     while (session.count < entries || session.size < bytes) session.turn();
     session.flush();
     return { said: session.said, entries: session.count, bytes: session.bytes };

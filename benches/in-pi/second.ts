@@ -1,0 +1,1 @@
+export { second as default } from "./probe.ts";
