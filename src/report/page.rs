@@ -9,7 +9,7 @@ const SCRIPT: &str = include_str!("page/app.js");
 
 /// What the page's policy allows to run and to be applied, and nothing else: the two files above,
 /// by their SHA-256.
-const SCRIPT_HASH: &str = "sha256-8hsd0KFZH54/DX0b6NWP7G1cXREIRNDKO0ZnKRGQYPY=";
+const SCRIPT_HASH: &str = "sha256-KQXzdlfJPTYzDD3NqSpxqhBwpTS0KFlB8kkNAIkEXMk=";
 const STYLE_HASH: &str = "sha256-SpF9x+WZJbdFnJ2LfIMq/LJwRlM4hJIXQJbuzg4iIPI=";
 
 /// The page of a report.
