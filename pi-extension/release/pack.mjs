@@ -41,6 +41,8 @@ function platformFolder(work, extension, platform, binary) {
     version: extension.version,
     description: `The binary of pi-stet for ${os} on ${cpu}`,
     license: extension.license,
+    // `npm install -g` of this package alone is a way to have the shell commands.
+    bin: { "pi-stet": `bin/${name}` },
     os: [os],
     cpu: [cpu],
     files: ["bin"],

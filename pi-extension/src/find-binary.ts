@@ -22,10 +22,16 @@ export function findBinary(env: NodeJS.ProcessEnv): BinaryLookup {
   if (existsSync(cargoToml)) {
     return {
       missing: "its binary has not been built",
-      mend: `cargo build --release --manifest-path ${cargoToml}`,
+      mend: `cargo build --release --manifest-path ${quoted(cargoToml)}`,
     };
   }
   return { missing: `there is no ${NAME} beside the extension or on PATH`, mend: "cargo install pi-stet" };
+}
+
+/** A path as a person can paste it into a shell. */
+export function quoted(path: string): string {
+  if (/^[\w@%+=:,./\\-]+$/.test(path)) return path;
+  return process.platform === "win32" ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function* places(env: NodeJS.ProcessEnv): Generator<string> {

@@ -1,6 +1,6 @@
 // Finding the binary and asking it what it wants registered.
 import { runChild } from "./child.ts";
-import { findBinary } from "./find-binary.ts";
+import { findBinary, quoted } from "./find-binary.ts";
 import { type Manifest, PROTOCOL } from "./protocol.ts";
 
 const TIMEOUT_MS = 5000;
@@ -15,15 +15,15 @@ export async function loadManifest(env: NodeJS.ProcessEnv): Promise<Startup> {
   const binary = found.path;
   const result = await runChild({ binary, args: ["manifest"], timeoutMs: TIMEOUT_MS, maxStdoutBytes: MAX_BYTES });
   if (result.kind === "unstartable") {
-    const mend = result.code === "EACCES" ? `chmod +x ${binary}` : "build or install it again";
+    const mend = result.code === "EACCES" ? `chmod +x ${quoted(binary)}` : "build or install it again";
     return { problem: `${binary} cannot be started (${result.code})`, mend };
   }
   if (result.kind !== "exited" || result.status !== 0) {
-    return { problem: `${binary} printed no manifest`, mend: `run \`${binary} manifest\` to see why` };
+    return { problem: `${binary} printed no manifest`, mend: `run \`${quoted(binary)} manifest\` to see why` };
   }
   const manifest = parse(result.stdout);
   if (!manifest) {
-    return { problem: `what ${binary} printed is no manifest`, mend: `run \`${binary} manifest\` to see it` };
+    return { problem: `what ${binary} printed is no manifest`, mend: `run \`${quoted(binary)} manifest\` to see it` };
   }
   if (manifest.protocol !== PROTOCOL) {
     return {

@@ -1,6 +1,7 @@
 // What real Pi in RPC mode does not show: lookup on disk, the TUI's parts, and
 // the answers to a binary that answers wrongly.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -34,8 +35,8 @@ describe("the binary is looked for", () => {
     writeFileSync(join(root, "checkout", "pi-extension", "package.json"), '{"type":"module"}');
     cpSync(join(import.meta.dirname, "../src/find-binary.ts"), join(src, "find-binary.ts"));
     try {
-      const { findBinary } = await import(pathToFileURL(join(src, "find-binary.ts")));
-      await body({ root, put, findBinary });
+      const { findBinary, quoted } = await import(pathToFileURL(join(src, "find-binary.ts")));
+      await body({ root, put, findBinary, quoted });
     } finally {
       rmSync(root, { recursive: true, force: true });
     }
@@ -66,6 +67,14 @@ describe("the binary is looked for", () => {
       assert.match(findBinary({ PATH: "" }).mend, /^cargo install/);
       const cargoToml = put("checkout", "Cargo.toml");
       assert.equal(findBinary({ PATH: "" }).mend, `cargo build --release --manifest-path ${cargoToml}`);
+    }));
+
+  test("a path in a command is one word of a shell, whatever stands in it", () =>
+    inTemp(({ root, quoted }) => {
+      for (const name of ["plain", "a b", "it's ü", '$HOME "x"', "`id`"]) {
+        const path = join(root, name);
+        assert.equal(execFileSync("sh", ["-c", `printf %s ${quoted(path)}`], { encoding: "utf8" }), path);
+      }
     }));
 });
 

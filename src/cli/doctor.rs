@@ -118,7 +118,7 @@ fn extension(agent_dir: &Path) -> Finding {
     }
     Err((
         format!("extension  is in none of the settings of {}", agent_dir.display()),
-        "pi install PATH/TO/pi-stet/pi-extension".to_owned(),
+        "pi install npm:pi-stet, or in a checkout: pi install \"$PWD/pi-extension\"".to_owned(),
     ))
 }
 

@@ -80,6 +80,15 @@ test("pi install, compact, pi remove: with the binary of this platform alone", a
   assert.ok(request.includes("[User]: What about rain?"), "the checkpoint is still read");
 });
 
+test("npm install -g of the platform's package gives the shell commands", async (t) => {
+  const { url } = await registry(t);
+  const { ws } = await workspace(t, url);
+  const prefix = join(ws.root, "global");
+  await run("npm", ["install", "-g", "--prefix", prefix, `pi-stet-${HERE}`], { cwd: ws.cwd, env: ws.env, timeout: 120_000 });
+  const { stdout } = await run(join(prefix, "bin", "pi-stet"), ["--version"]);
+  assert.match(stdout, /^pi-stet \d/);
+});
+
 test("crate and extension have one version, and the package names no other binary", () => {
   const cargo = readFileSync(join(REPO_DIR, "Cargo.toml"), "utf8");
   const extension = JSON.parse(readFileSync(join(REPO_DIR, "pi-extension", "package.json"), "utf8"));
