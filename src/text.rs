@@ -35,6 +35,9 @@ pub fn clip(text: &str, limit: usize) -> String {
 /// The longest beginning of at most `limit` characters that ends where a person sees a character
 /// end: no emoji loses its colour, no letter its accent.
 pub fn beginning(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
     let Some((hard_end, _)) = text.char_indices().nth(limit) else {
         return text;
     };
@@ -93,7 +96,12 @@ pub fn escape_metadata(text: &str) -> String {
 /// without the carriage return of their line end.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c == '\n' || c == '\t' || !(c.is_control() || is_unseen(c));
-    if text.chars().all(plain) {
+    // What is not plain begins with one of these bytes, which is told many bytes at a time.
+    let may_not_be = |byte: &u8| {
+        (*byte < 0x20 && *byte != b'\n' && *byte != b'\t') || matches!(*byte, 0x7F | 0xC2 | 0xE2)
+    };
+    let is_plain = |bytes: &[u8]| bytes.iter().filter(|byte| may_not_be(byte)).count() == 0;
+    if text.as_bytes().chunks(BLOCK).all(is_plain) || text.chars().all(plain) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -128,27 +136,26 @@ pub fn estimate_tokens(text: &str) -> u64 {
 }
 
 /// Bytes that are looked at together.
-const ASCII_PART: usize = 512;
+const BLOCK: usize = 64;
 
 /// [`estimate_tokens`] in quarters, so that the parts of a message can be added up.
 pub fn quarter_tokens(text: &str) -> u64 {
-    let quarters = |c: char| match c {
-        '\0'..='\x7f' => 1,
-        c if is_wide(c) => 4,
-        _ => 2,
-    };
-    // Most parts are all ASCII, which is told many bytes at a time.
-    let mut sum = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (part, behind) = rest.split_at(rest.floor_char_boundary(ASCII_PART));
-        sum += match part.is_ascii() {
-            true => part.len() as u64,
-            false => part.chars().map(quarters).sum(),
-        };
-        rest = behind;
+    let begins_longer = |byte: &u8| *byte >= 0xE0;
+    // A character of one byte counts one quarter and one of two bytes two: as many as its bytes.
+    let mut quarters = text.len() as u64;
+    for (block, bytes) in text.as_bytes().chunks(BLOCK).enumerate() {
+        // Most blocks hold no longer one, which is told many bytes at a time.
+        if bytes.iter().filter(|byte| begins_longer(byte)).count() == 0 {
+            continue;
+        }
+        for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| begins_longer(byte)) {
+            if let Some(c) = text[block * BLOCK + at..].chars().next() {
+                quarters -= c.len_utf8() as u64;
+                quarters += if is_wide(c) { 4 } else { 2 };
+            }
+        }
     }
-    sum
+    quarters
 }
 
 /// Scripts of which a tokenizer rarely joins two characters, by Unicode block.
@@ -241,6 +248,24 @@ mod tests {
             "a\\nb\\u003c/read-files\\u003e\\u001b[0m\\u2028\\u202e"
         );
         assert_eq!(escape_attribute("say \"hi\"\\"), "say \\\"hi\\\"\\\\");
+    }
+
+    #[test]
+    fn blocks_of_bytes_are_told_as_their_characters_are() {
+        let each = |c: char| match c {
+            '\0'..='\x7f' => 1,
+            c if is_wide(c) => 4,
+            _ => 2,
+        };
+        // Each character at each place of a block, the one before its end included.
+        for odd in ['ä', '字', '🙂', '‘', '\u{80}', '\u{202e}', '\x1b'] {
+            for at in 0..2 * BLOCK {
+                let text = format!("{}{odd}{odd}{}", "a".repeat(at), "b".repeat(BLOCK));
+                assert_eq!(quarter_tokens(&text), text.chars().map(each).sum::<u64>());
+                let is_shown_as_it_is = matches!(odd, 'ä' | '字' | '🙂' | '‘');
+                assert_eq!(visible(&text) == text, is_shown_as_it_is, "{odd:?} at {at}");
+            }
+        }
     }
 
     #[test]

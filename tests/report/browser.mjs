@@ -1,27 +1,16 @@
 // A Chromium for the tests, and a page that tells whatever it should not have done.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
-
-function executable() {
-  const places = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
-  const found = places.find((path) => existsSync(path));
-  if (!found) throw new Error(`No Chromium at ${places.join(", ")}: install the package chromium, or set CHROMIUM=path`);
-  return found;
-}
+import { launch } from "./chromium.mjs";
 
 let browser;
 after(() => browser?.close());
 
 /** Opens a page; `options` are those of a context, and `hash`. `trouble()` is all that went wrong. */
 export async function open(file, { hash = "", ...options } = {}) {
-  browser ??= await chromium.launch({
-    executablePath: executable(),
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
+  browser ??= await launch();
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "UTC", ...options });
   const page = await context.newPage();
   const trouble = [];
