@@ -5,6 +5,7 @@ import type { ActiveSet } from "./active.ts";
 import type { CommandDescriptions } from "./autocomplete.ts";
 import type { BranchFacts } from "./branch.ts";
 import type { LateNotices } from "./late-notices.ts";
+import type { Launcher } from "./launcher.ts";
 import type { Log } from "./log.ts";
 import type { Notices } from "./notices.ts";
 import type { ContextFile, Manifest } from "./protocol.ts";
@@ -16,6 +17,7 @@ export interface Host {
   manifest: Manifest;
   notices: Notices;
   lateNotices: LateNotices;
+  launcher: Launcher;
   log: Log | undefined;
   recorder: Recorder | undefined;
   active: ActiveSet;

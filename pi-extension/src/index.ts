@@ -15,6 +15,7 @@ import { guarded } from "./guard.ts";
 import { Hooks } from "./hooks.ts";
 import type { Host } from "./host.ts";
 import { LateNotices } from "./late-notices.ts";
+import { Launcher } from "./launcher.ts";
 import { openLog } from "./log.ts";
 import { loadManifest } from "./manifest.ts";
 import { registerMessageTypes } from "./message-types.ts";
@@ -60,6 +61,7 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
     manifest,
     notices,
     lateNotices: new LateNotices(ending.signal),
+    launcher: new Launcher(),
     log: openLog(process.env.PI_STET_LOG),
     recorder: openRecorder(process.env.PI_STET_RECORD),
     active: new ActiveSet(pi, manifest, {
@@ -79,6 +81,8 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
   let unknownHooks: string[] = [];
   pi.on("session_start", (_event, ctx) =>
     guarded(host, ctx, () => {
+      // Not worth it for one question.
+      if (ctx.mode === "tui" || ctx.mode === "rpc") host.launcher.start();
       host.active.sessionStarted(!host.branch.hasSystemMessage.holds(ctx.sessionManager));
       for (const event of unknownHooks) notices.unknownToHost(ctx, `the event ${event}`);
     }),
@@ -93,7 +97,10 @@ function wire(pi: ExtensionAPI, { binary, manifest }: { binary: string; manifest
     }),
   );
   pi.on("session_compact_failed", () => compaction.failed());
-  pi.on("session_shutdown", () => ending.abort());
+  pi.on("session_shutdown", () => {
+    ending.abort();
+    host.launcher.end();
+  });
 
   registerTools(host);
   registerCommands(host);

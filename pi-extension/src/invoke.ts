@@ -1,6 +1,6 @@
 // One step: an envelope, one run of the binary, a reply.
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { runChild } from "./child.ts";
+import type { ChildResult } from "./child.js";
 import { buildEnvelope, type Progress, type Request, sessionByReference, sessionInline } from "./envelope.ts";
 import type { Host } from "./host.ts";
 import type { Failure, Reply, SessionRef } from "./protocol.ts";
@@ -37,7 +37,7 @@ async function run(
   const inline = host.recorder && session ? sessionInline(ctx) : undefined;
   const input = JSON.stringify(envelope);
   const started = performance.now();
-  const result = await runChild({
+  const result = await host.launcher.run({
     binary: host.binary,
     args: ["hook"],
     input,
@@ -64,7 +64,7 @@ async function run(
   return outcome;
 }
 
-function judge(result: Awaited<ReturnType<typeof runChild>>): StepOutcome {
+function judge(result: ChildResult): StepOutcome {
   if (result.kind === "aborted") return "aborted";
   const reply = readReply(result);
   return "failure" in reply ? reply : { reply };

@@ -1,5 +1,5 @@
 // Finding the binary and asking it what it wants registered.
-import { runChild } from "./child.ts";
+import { runChild } from "./child.js";
 import { findBinary, quoted } from "./find-binary.ts";
 import { type Manifest, PROTOCOL } from "./protocol.ts";
 

@@ -1,6 +1,6 @@
 // From what a run of the binary left behind to a reply, or to the reason why
 // there is none.
-import type { ChildResult } from "./child.ts";
+import type { ChildResult } from "./child.js";
 import { type Failure, PROTOCOL, type Reply } from "./protocol.ts";
 
 const OUTCOMES = ["result", "ask", "complete", "error"] as const;

@@ -12,7 +12,7 @@ import { CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
 import { ActiveSet } from "../src/active.ts";
 import { describe as describeCommands } from "../src/autocomplete.ts";
 import { BranchFact, labelsOf } from "../src/branch.ts";
-import { runChild } from "../src/child.ts";
+import { runChild } from "../src/child.js";
 import { completions } from "../src/commands.ts";
 import { buildEnvelope, sessionByReference } from "../src/envelope.ts";
 import { isTooOld } from "../src/pi-compat.ts";

@@ -1,51 +1,63 @@
 // One run of the binary: bytes in, bytes out, within bounds of time and size.
-// Knows nothing of the protocol.
+// Knows nothing of the protocol. Plain JavaScript, because the launcher's process
+// runs it without Pi's loader.
 import { constants } from "node:buffer";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
 
-export interface ChildCall {
-  binary: string;
-  args: string[];
-  input?: string;
-  timeoutMs: number;
-  maxStdoutBytes: number;
-  signal?: AbortSignal;
-}
+/**
+ * @typedef {object} ChildCall
+ * @property {string} binary
+ * @property {string[]} args
+ * @property {string} [input]
+ * @property {string} [cwd]
+ * @property {NodeJS.ProcessEnv} [env]
+ * @property {number} timeoutMs
+ * @property {number} maxStdoutBytes
+ * @property {AbortSignal} [signal]
+ * @property {(text: string) => void} [onStdout] gets the output as it comes; the result then has none
+ */
 
-export type ChildResult =
-  | { kind: "exited"; status: number | null; killedBy: string | null; stdout: string; stderr: string }
-  | { kind: "unstartable"; code: string; message: string }
-  | { kind: "timeout" }
-  | { kind: "tooLarge" }
-  | { kind: "aborted" };
+/**
+ * @typedef {{ kind: "exited", status: number | null, killedBy: string | null, stdout: string, stderr: string }
+ *   | { kind: "unstartable", code: string, message: string }
+ *   | { kind: "timeout" }
+ *   | { kind: "tooLarge" }
+ *   | { kind: "aborted" }} ChildResult
+ */
 
 const MAX_STDERR_BYTES = 64 * 1024;
 // How long pipes may stay open after the process has ended (something it
 // started may still hold them), and how long a killed one may take to go.
 const CLOSE_GRACE_MS = 500;
 // setTimeout treats longer delays as 1 ms.
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const running = new Set<ChildProcess>();
+/** @typedef {import("node:child_process").ChildProcess} ChildProcess */
+
+/** @type {Set<ChildProcess>} */
+const running = new Set();
 
 // A group of its own keeps Ctrl+C in the terminal away from the child, so
 // nobody but us ends it when Pi itself ends in the middle of a call.
-function killAll(): void {
+function killAll() {
   for (const child of running) killGroup(child);
 }
 
-function track(child: ChildProcess): void {
+/** @param {ChildProcess} child */
+function track(child) {
   if (running.size === 0) process.on("exit", killAll);
   running.add(child);
 }
 
-function untrack(child: ChildProcess): void {
+/** @param {ChildProcess} child */
+function untrack(child) {
   running.delete(child);
   if (running.size === 0) process.removeListener("exit", killAll);
 }
 
-function killGroup(child: ChildProcess): void {
+/** @param {ChildProcess} child */
+function killGroup(child) {
   try {
     if (process.platform === "win32" || child.pid === undefined) child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
@@ -54,15 +66,22 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-export function runChild(call: ChildCall): Promise<ChildResult> {
+/**
+ * @param {ChildCall} call
+ * @returns {Promise<ChildResult>}
+ */
+export function runChild(call) {
   if (call.signal?.aborted) return Promise.resolve({ kind: "aborted" });
   return new Promise((resolve) => {
-    let child: ChildProcess;
+    /** @type {ChildProcess} */
+    let child;
     try {
       child = spawn(call.binary, call.args, {
         stdio: ["pipe", "pipe", "pipe"],
         detached: process.platform !== "win32",
         windowsHide: true,
+        cwd: call.cwd,
+        env: call.env,
       });
     } catch (error) {
       // Some faults, such as an argument with a NUL byte, are thrown at once.
@@ -71,12 +90,15 @@ export function runChild(call: ChildCall): Promise<ChildResult> {
     }
     track(child);
 
-    const stdout = new Bounded(Math.min(call.maxStdoutBytes, constants.MAX_STRING_LENGTH));
+    const stdout = new Bounded(Math.min(call.maxStdoutBytes, constants.MAX_STRING_LENGTH), call.onStdout);
     const stderr = new Bounded(MAX_STDERR_BYTES);
-    let verdict: ChildResult | undefined;
-    let grace: NodeJS.Timeout | undefined;
+    /** @type {ChildResult | undefined} */
+    let verdict;
+    /** @type {NodeJS.Timeout | undefined} */
+    let grace;
 
-    const stop = (result: ChildResult) => {
+    /** @param {ChildResult} result */
+    const stop = (result) => {
       if (verdict) return;
       verdict = result;
       killGroup(child);
@@ -86,14 +108,16 @@ export function runChild(call: ChildCall): Promise<ChildResult> {
     const timer = setTimeout(() => stop({ kind: "timeout" }), Math.min(call.timeoutMs, MAX_TIMER_MS));
     call.signal?.addEventListener("abort", onAbort, { once: true });
 
-    const settle = (result: ChildResult) => {
+    /** @param {ChildResult} result */
+    const settle = (result) => {
       clearTimeout(timer);
       clearTimeout(grace);
       call.signal?.removeEventListener("abort", onAbort);
       untrack(child);
       resolve(verdict ?? result);
     };
-    const ended = (): ChildResult => ({
+    /** @returns {ChildResult} */
+    const ended = () => ({
       kind: "exited",
       status: child.exitCode,
       killedBy: child.signalCode,
@@ -115,13 +139,13 @@ export function runChild(call: ChildCall): Promise<ChildResult> {
       grace ??= setTimeout(giveUpOnPipes, CLOSE_GRACE_MS);
     });
     child.on("close", () => settle(ended()));
-    child.stdout?.on("data", (data: Buffer) => {
+    child.stdout?.on("data", (data) => {
       if (stdout.add(data)) return;
       stdout.clear();
       stop({ kind: "tooLarge" });
     });
     // What does not fit is read and dropped: a full pipe would stall the child.
-    child.stderr?.on("data", (data: Buffer) => stderr.add(data));
+    child.stderr?.on("data", (data) => stderr.add(data));
     // A child that answers or dies without reading everything closes the pipe
     // (EPIPE). Its reply or its end says what happened; this error does not.
     child.stdin?.on("error", () => {});
@@ -131,35 +155,51 @@ export function runChild(call: ChildCall): Promise<ChildResult> {
   });
 }
 
-function unstartable(error: unknown): ChildResult {
-  const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
+/**
+ * @param {unknown} error
+ * @returns {ChildResult}
+ */
+function unstartable(error) {
+  const code = /** @type {NodeJS.ErrnoException} */ (error).code ?? "UNKNOWN";
   return { kind: "unstartable", code, message: error instanceof Error ? error.message : String(error) };
 }
 
 /** Text up to a number of bytes. Decoded as it comes: a long reply at once would block the event loop. */
 class Bounded {
-  private readonly decoder = new StringDecoder("utf8");
-  private parts: string[] = [];
-  private bytes = 0;
-  private readonly limit: number;
+  #decoder = new StringDecoder("utf8");
+  /** @type {string[]} */
+  #parts = [];
+  #bytes = 0;
+  #limit;
+  #onText;
 
-  constructor(limit: number) {
-    this.limit = limit;
+  /**
+   * @param {number} limit
+   * @param {(text: string) => void} [onText] where the text goes instead of being kept
+   */
+  constructor(limit, onText) {
+    this.#limit = limit;
+    this.#onText = onText ?? ((text) => this.#parts.push(text));
   }
 
-  /** Keeps the data, unless it does not fit as a whole. */
-  add(data: Buffer): boolean {
-    if (this.bytes + data.length > this.limit) return false;
-    this.bytes += data.length;
-    this.parts.push(this.decoder.write(data));
+  /**
+   * Takes the data, unless it does not fit as a whole.
+   * @param {Buffer} data
+   */
+  add(data) {
+    if (this.#bytes + data.length > this.#limit) return false;
+    this.#bytes += data.length;
+    this.#onText(this.#decoder.write(data));
     return true;
   }
 
-  clear(): void {
-    this.parts = [];
+  clear() {
+    this.#parts = [];
   }
 
-  text(): string {
-    return this.parts.join("") + this.decoder.end();
+  /** What was kept. */
+  text() {
+    this.#onText(this.#decoder.end());
+    return this.#parts.join("");
   }
 }
