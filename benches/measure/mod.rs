@@ -56,11 +56,7 @@ fn run(words: &[&str], input: Option<&Path>) -> Cost {
     let time = |of: libc::timeval| {
         Duration::from_secs(of.tv_sec as u64) + Duration::from_micros(of.tv_usec as u64)
     };
-    Cost {
-        wall,
-        cpu: time(usage.ru_utime) + time(usage.ru_stime),
-        kilobytes: usage.ru_maxrss,
-    }
+    Cost { wall, cpu: time(usage.ru_utime) + time(usage.ru_stime), kilobytes: usage.ru_maxrss }
 }
 
 fn command(words: &[&str]) -> Command {
