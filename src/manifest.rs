@@ -60,7 +60,7 @@ pub fn manifest() -> Manifest {
         }],
         message_types: vec![MessageType {
             custom_type: orientation::CUSTOM_TYPE.to_owned(),
-            line: "Told the model what it has in view after the compaction".to_owned(),
+            line: "Told the model what is still in view".to_owned(),
         }],
     }
 }
@@ -94,7 +94,7 @@ fn tools() -> Vec<Tool> {
             "List entries",
             "Lists the entries of this conversation's branch, oldest first: id, time, kind, first line. Use it to find your way where you have no word to search for.",
             "List the entries of this conversation with their ids",
-            "list entries {in} {tool} page {page}",
+            "list entries[ of {in}][ by {tool}][, page {page}]",
         ),
         tool(
             GREP,

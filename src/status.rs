@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::checkpoint::{self, Checkpoint};
 use crate::error::{Error, Result};
+use crate::protocol::reply::{Level, Row};
 use crate::session::cut::{self, Cut};
 use crate::session::projection::{self, Projection};
 use crate::session::{Body, Branch, Detail, Kind, Role, estimate};
@@ -264,79 +265,109 @@ fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
     }))
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        writeln!(f, "method      {}", self.method)?;
-        writeln!(f, "cap         {}", self.cap)?;
-        match &self.last {
-            None => writeln!(f, "last        this branch was not compacted yet")?,
-            Some(last) => writeln!(
-                f,
-                "last        compaction {}, {}, {}: {} → about {} tokens",
-                last.number,
-                last.kind,
-                last.at,
-                grouped(last.tokens_before),
-                grouped(last.tokens_after)
-            )?,
-        }
+impl Status {
+    /// One row for each thing that holds.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::with_capacity(8);
+        let mut row = |label, text, level| rows.push(Row { label, text, level });
+        row("method", self.method.clone(), None);
+        row("cap", self.cap.clone(), None);
+        row("last", self.last.as_ref().map_or_else(never, Last::to_string), None);
         if let Some(base) = &self.base {
-            writeln!(
-                f,
-                "mixed       a {} of {} is part of the context; /compaction-method verbatim rebuild replaces it",
+            let text = format!(
+                "a {} of {} is part of the context; /compaction-method verbatim rebuild replaces it",
                 base.kind.describe(),
                 base.at
-            )?;
+            );
+            row("mixed", text, Some(Level::Warning));
         }
         if let Some(base) = &self.rebuilding {
-            writeln!(
-                f,
-                "mixed       a {} of {} is part of the context until the next compaction, which replaces it word for word",
+            let text = format!(
+                "a {} of {} is part of the context until the next compaction, which replaces it word for word",
                 base.kind.describe(),
                 base.at
-            )?;
+            );
+            row("mixed", text, None);
         }
         if let Some(checkpoint) = &self.checkpoint {
-            writeln!(f, "checkpoint  {checkpoint}")?;
+            row("checkpoint", checkpoint.clone(), None);
         }
-        match &self.next {
-            Next::Nothing(why) => writeln!(f, "next        nothing to compact: {why}")?,
-            Next::Summary => writeln!(f, "next        a model would write a summary")?,
-            Next::Cancelled(budget) => writeln!(
-                f,
-                "next        it would be cancelled: the cap is {budget}, and the context window is not known"
-            )?,
-            Next::Gives { before, checkpoint, trimmed, unchecked } => {
-                write!(
-                    f,
-                    "next        {} tokens in context; a checkpoint of about {} and the recent conversation would stay",
-                    grouped(*before),
-                    grouped(*checkpoint),
-                )?;
-                match unchecked {
-                    Some(budget) => writeln!(
-                        f,
-                        " (the cap of {budget} aside: --context-window N says of how much)"
-                    )?,
-                    None if *trimmed => writeln!(f, " (trimmed by the cap)")?,
-                    None => writeln!(f)?,
-                }
-            }
+        let cancelled = matches!(self.next, Next::Cancelled(_)).then_some(Level::Warning);
+        row("next", self.next.to_string(), cancelled);
+        row("pinned", listed(&self.pins, "entry", "entries"), None);
+        let mut retained = listed(&self.startup_reads, "startup read", "startup reads");
+        if self.startup_open {
+            retained.push_str(if self.startup_reads.len() > 1 { "\n" } else { ", " });
+            retained.push_str("more may come until the second user message");
         }
-        writeln!(f, "pinned      {}", listed(&self.pins, "entry", "entries"))?;
-        let open =
-            if self.startup_open { ", more may come until the second user message" } else { "" };
+        row("retained", retained, None);
+        rows
+    }
+}
+
+/// In two columns.
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (at, Row { label, text, .. }) in self.rows().iter().enumerate() {
+            let end = if at == 0 { "" } else { "\n" };
+            write!(f, "{end}{label:<12}{}", text.replace('\n', "\n            "))?;
+        }
+        Ok(())
+    }
+}
+
+fn never() -> String {
+    "this branch was not compacted yet".to_owned()
+}
+
+impl fmt::Display for Last {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(
             f,
-            "retained    {}{open}",
-            listed(&self.startup_reads, "startup read", "startup reads")
+            "compaction {}, {}, {}: {} → about {} tokens",
+            self.number,
+            self.kind,
+            self.at,
+            grouped(self.tokens_before),
+            grouped(self.tokens_after)
         )
     }
 }
 
+impl fmt::Display for Next {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Next::Nothing(why) => write!(f, "nothing to compact: {why}"),
+            Next::Summary => f.write_str("a model would write a summary"),
+            Next::Cancelled(budget) => write!(
+                f,
+                "it would be cancelled: the cap is {budget}, and the context window is not known"
+            ),
+            Next::Gives { before, checkpoint, trimmed, unchecked } => {
+                write!(
+                    f,
+                    "{} tokens in context; a checkpoint of about {} and the recent conversation would stay",
+                    grouped(*before),
+                    grouped(*checkpoint),
+                )?;
+                match unchecked {
+                    Some(budget) => write!(
+                        f,
+                        " (the cap of {budget} aside: --context-window N says of how much)"
+                    ),
+                    None if *trimmed => f.write_str(" (trimmed by the cap)"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// One name stays on the line of its number, more stand below it.
 fn listed(names: &[String], one: &str, many: &str) -> String {
     match names {
         [] => format!("no {many}"),
-        names => format!("{}: {}", counted(names.len(), one, many), names.join(", ")),
+        [name] => format!("1 {one}: {name}"),
+        names => format!("{}:\n{}", counted(names.len(), one, many), names.join("\n")),
     }
 }

@@ -2,6 +2,7 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Host } from "./host.ts";
 import { notify } from "./notices.ts";
+import { showPanel } from "./panel.ts";
 import type { Effect } from "./protocol.ts";
 
 /** With `late`, notices wait until the compaction has been drawn. */
@@ -21,6 +22,7 @@ export function applyEffects(host: Host, ctx: ExtensionContext, effects: readonl
 function apply(host: Host, ctx: ExtensionContext, effect: Effect): void {
   switch (effect.type) {
     case "notify":
+      if (effect.panel && showPanel(ctx, effect.panel, host.lifetime)) return;
       return notify(ctx, effect.level ?? "info", effect.message);
     case "appendEntry":
       return host.pi.appendEntry(effect.customType, effect.data);

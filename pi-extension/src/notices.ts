@@ -1,14 +1,14 @@
 // What the host itself has to say to a person: few things, each once per
 // session and cause. Everything else comes from the binary.
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Failure } from "./protocol.ts";
-
-type Level = "info" | "warning" | "error";
+import type { Failure, Level } from "./protocol.ts";
+import { plain } from "./render.ts";
 
 /** Without a UI Pi drops notices; stderr is the one stream we may write to then. */
 export function notify(ctx: ExtensionContext, level: Level, message: string): void {
-  if (ctx.hasUI) ctx.ui.notify(message, level);
-  else process.stderr.write(`${message}\n`);
+  const text = plain(message);
+  if (ctx.hasUI) ctx.ui.notify(text, level);
+  else process.stderr.write(`${text}\n`);
 }
 
 export class Notices {

@@ -125,8 +125,16 @@ export interface ActiveChange {
   disable?: string[];
 }
 
+export type Level = "info" | "warning" | "error";
+
+/** A notice's message once more, for a host that can draw it. */
+export interface Panel {
+  title: string;
+  rows: { label: string; text: string; level?: Level }[];
+}
+
 export type Effect =
-  | { type: "notify"; level?: "info" | "warning" | "error"; message: string }
+  | { type: "notify"; level?: Level; message: string; panel?: Panel }
   | { type: "appendEntry"; customType: string; data?: unknown }
   | {
       type: "sendMessage";

@@ -3,7 +3,7 @@ import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding
 import type { Host } from "./host.ts";
 import { takesErrorResults } from "./pi-compat.ts";
 import type { ToolSpec } from "./protocol.ts";
-import { canRender, fillCallLine, firstLine, line, textOf } from "./render.ts";
+import { canRender, expandKey, fillCallLine, oneLine, plain, summary, textOf, whole } from "./render.ts";
 import { type Outcome, runCall } from "./steps.ts";
 
 type Definition = ToolDefinition<any, unknown>;
@@ -60,15 +60,16 @@ function failed(text: string): Result {
 
 function renderers(spec: ToolSpec): Pick<Definition, "renderCall" | "renderResult"> {
   return {
-    renderCall(args, theme) {
+    renderCall(args, theme, context) {
       const text = fillCallLine(spec.callLine ?? spec.name, args);
       const [head = "", ...rest] = text.split(" ");
-      return line([theme.fg("toolTitle", theme.bold(head)), theme.fg("accent", rest.join(" "))].join(" "));
+      const styled = [theme.fg("toolTitle", theme.bold(head)), theme.fg("accent", rest.join(" "))].join(" ");
+      return context?.expanded ? whole(styled) : oneLine(styled);
     },
-    renderResult(result, { expanded, isPartial }, theme, { isError }) {
-      const text = textOf(result.content);
-      const color = isError ? "error" : isPartial ? "muted" : "toolOutput";
-      return line(theme.fg(color, expanded ? text : firstLine(text, theme)));
+    renderResult(result, { expanded, isPartial }, theme, context) {
+      const text = plain(textOf(result.content));
+      const color = (part: string) => theme.fg(context.isError ? "error" : isPartial ? "muted" : "toolOutput", part);
+      return expanded ? whole(color(text)) : summary(text, color, theme, expandKey(context));
     },
   };
 }

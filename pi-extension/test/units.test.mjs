@@ -7,16 +7,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { SessionManager } from "@earendil-works/pi-coding-agent";
-import { CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
+import { CombinedAutocompleteProvider, KeybindingsManager, TUI_KEYBINDINGS, visibleWidth } from "@earendil-works/pi-tui";
 import { ActiveSet } from "../src/active.ts";
 import { describe as describeCommands } from "../src/autocomplete.ts";
 import { BranchFact, labelsOf } from "../src/branch.ts";
 import { runChild } from "../src/child.js";
 import { completions } from "../src/commands.ts";
 import { buildEnvelope, sessionByReference } from "../src/envelope.ts";
+import { PanelView } from "../src/panel.ts";
 import { isTooOld } from "../src/pi-compat.ts";
-import { fillCallLine, firstLine, line } from "../src/render.ts";
+import { fillCallLine, oneLine, plain, summary, whole } from "../src/render.ts";
 import { rearrange, skeletons } from "../src/transcript.ts";
 import { isAlive, until } from "./support.mjs";
 
@@ -178,16 +180,79 @@ describe("descriptions of commands in Pi's own autocomplete", () => {
 test("call lines: arguments in one line, clipped at characters, absent ones left out", () => {
   assert.equal(fillCallLine("grep {pattern} in {path}", { pattern: "a\n b", path: "src" }), "grep a b in src");
   assert.equal(fillCallLine("grep {pattern} {path}", undefined), "grep");
-  assert.equal(fillCallLine("show {ids}", { ids: ["a", "b"] }), 'show ["a","b"]');
+  assert.equal(fillCallLine("show {ids}", { ids: ["a", "b"] }), "show a, b");
   assert.equal(fillCallLine("say {text}", { text: "🦦".repeat(200) }), `say ${"🦦".repeat(119)}…`);
+  assert.equal(fillCallLine("list[ of {in}][, page {page}]", { page: 2 }), "list, page 2");
+  assert.equal(fillCallLine("list[ of {in}][, page {page}]", { in: [], page: null }), "list");
+  assert.equal(fillCallLine("show {what}", { what: { secret: ["x"] } }), "show {…}", "no JSON");
+  assert.equal(fillCallLine("say {text}", { text: "[a] {b} \x1b[31mred\x07" }), "say [a] {b} red", "what a model writes is no template");
 });
 
-test("results: the first line and how many more", () => {
-  const theme = { fg: (_color, text) => text };
-  assert.equal(firstLine("one", theme), "one");
-  assert.equal(firstLine("one\ntwo\n", theme), "one … 1 more line");
-  assert.equal(firstLine("one\ntwo\nthree", theme), "one … 2 more lines");
-  assert.deepEqual(line("one\ntwo").render(20).map((text) => text.trim()), ["one", "two"]);
+/** Marks colors as a terminal would be told of them. */
+const theme = { fg: (_color, text) => `\x1b[31m${text}\x1b[39m`, bg: (_color, text) => text, bold: (text) => text };
+const drawn = (component, width) => component.render(width).map((text) => stripVTControlCharacters(text).trimEnd());
+const LONG = "ein langer Weg/架构/🦀🦀🦀/a-directory-without-any-place-to-break-it/file.md";
+
+test("results: the first line, how many more, how to see them", () => {
+  const collapsed = (text, width, key) => drawn(summary(text, (part) => theme.fg("x", part), theme, key), width);
+  assert.deepEqual(collapsed("one", 80, "ctrl+o"), ["one"]);
+  assert.deepEqual(collapsed("one\ntwo\n", 80, "ctrl+o"), ["one (1 more line, ctrl+o to expand)"]);
+  assert.deepEqual(collapsed("one\ntwo\nthree", 80), ["one (2 more lines)"]);
+  assert.deepEqual(collapsed("one and a half\ntwo\nthree", 32, "ctrl+o"), ["one and a half (2 more lines)"]);
+  assert.deepEqual(collapsed("one and a half\ntwo\nthree", 12, "ctrl+o"), ["one and a h…"]);
+  assert.deepEqual(drawn(whole("one\ntwo"), 20), ["one", "two"]);
+});
+
+test("one line is one line at any width", () => {
+  for (let width = 1; width <= 200; width += 1) {
+    const lines = oneLine(theme.fg("x", LONG), "(a note)", "(n)").render(width);
+    assert.equal(lines.length, 1);
+    assert.ok(visibleWidth(lines[0]) <= width, `${width}: ${lines[0]}`);
+  }
+});
+
+test("a terminal is told nothing by what is drawn", () => {
+  assert.equal(plain("a\x1b[2Jb\x1b]0;title\x07c\r\x08d\u009b1me\tf\ng"), "abcde    f\ng");
+});
+
+describe("a panel", () => {
+  const rows = [
+    { label: "method", text: "verbatim" },
+    { label: "pinned", text: `2 entries:\n${LONG}\n重要な出力です \x1b[2J🦀` },
+    { label: "mixed", text: "a summary is part of it", level: "warning" },
+  ];
+  const view = (room = 100) => new PanelView({ title: "otter", rows }, theme, new KeybindingsManager(TUI_KEYBINDINGS), () => room);
+
+  test("has two columns, and one where two do not fit", () => {
+    assert.deepEqual(drawn(view(), 100).slice(2, -3), [
+      " otter", "",
+      " method  verbatim", " pinned  2 entries:", `         ${LONG}`, "         重要な出力です 🦀", " mixed   a summary is part of it",
+    ]);
+    assert.deepEqual(drawn(view(), 16).slice(4, 8), [" method", "   verbatim", " pinned", "   2 entries:"]);
+  });
+
+  test("is never wider than the screen, and loses no character", () => {
+    const signs = (text) => stripVTControlCharacters(text).replace(/[\s─]/g, "");
+    for (let width = 4; width <= 200; width += 1) {
+      const lines = view().render(width);
+      for (const text of lines) assert.ok(visibleWidth(text) <= width, `${width}: ${text}`);
+      for (const { text } of rows) assert.ok(signs(lines.join("")).includes(signs(plain(text))), `${width}: ${text}`);
+    }
+  });
+
+  test("scrolls where the screen is too low", () => {
+    const low = view(9);
+    const seen = () => drawn(low, 100).slice(4, -3);
+    assert.deepEqual(seen(), [" method  verbatim", " pinned  2 entries:"]);
+    assert.match(drawn(low, 100).at(-2), /^ ↑↓ scroll {2}escape close {2}\(1–2 of 5\)$/);
+    assert.ok(low.handle("\x1b[B"));
+    assert.deepEqual(seen(), [" pinned  2 entries:", `         ${LONG}`]);
+    for (let times = 0; times < 9; times += 1) low.handle("\x1b[B");
+    assert.deepEqual(seen(), ["         重要な出力です 🦀", " mixed   a summary is part of it"]);
+    for (let times = 0; times < 9; times += 1) low.handle("\x1b[A");
+    assert.equal(seen()[0], " method  verbatim");
+    assert.ok(!low.handle("\x1b"), "any other key closes it");
+  });
 });
 
 describe("transcripts", () => {

@@ -63,7 +63,7 @@ fn question_id(number: u64) -> String {
 }
 
 fn notify(level: Level, message: String) -> Effect {
-    Effect::Notify { level, message }
+    Effect::Notify { level, message, panel: None }
 }
 
 impl Dialog<'_, '_, '_> {

@@ -8,7 +8,7 @@ use crate::checkpoint::{DETAILS_KIND, wording as notices};
 use crate::error::{Error, Result};
 use crate::json::Fields;
 use crate::protocol::envelope::Command;
-use crate::protocol::reply::{Effect, Level, Reply};
+use crate::protocol::reply::{Effect, Level, Panel, Reply};
 use crate::session::{Body, Branch, Detail, Kind};
 use crate::settings::{
     Budget, CAP_ENTRY, CHECKPOINT_ENTRY, Cap, CapMode, METHOD_ENTRY, Method, Settings,
@@ -35,7 +35,8 @@ pub fn handle(call: &Call) -> Result<Reply> {
                 checkpoints::find(call, &branch, &settings)?.as_ref(),
                 &call.surroundings(&now, &instructions),
             )?;
-            Ok(Reply::default().notify(Level::Info, status.to_string()))
+            let panel = Panel { title: "pi-stet on this branch".to_owned(), rows: status.rows() };
+            Ok(Reply::default().show(status.to_string(), panel))
         }
         name => Err(Error::UnknownEvent(format!("command {name}"))),
     }

@@ -79,7 +79,7 @@ pub struct Tool {
     pub session: bool,
     pub timeout_ms: u64,
     pub active: bool,
-    /// How a call looks in one line; `{argument}` is replaced.
+    /// How a call looks in one line; `{argument}` is replaced, `[…]` left out with its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_line: Option<String>,
 }

@@ -83,7 +83,13 @@ impl Reply {
     }
 
     pub fn notify(mut self, level: Level, message: impl Into<String>) -> Reply {
-        self.effects.push(Effect::Notify { level, message: message.into() });
+        self.effects.push(Effect::Notify { level, message: message.into(), panel: None });
+        self
+    }
+
+    /// A notice that is a panel where the host can draw one.
+    pub fn show(mut self, message: String, panel: Panel) -> Reply {
+        self.effects.push(Effect::Notify { level: Level::Info, message, panel: Some(panel) });
         self
     }
 }
@@ -115,7 +121,12 @@ pub struct CompactionResult {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Effect {
     /// Tell the person.
-    Notify { level: Level, message: String },
+    Notify {
+        level: Level,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        panel: Option<Panel>,
+    },
     /// Append a `custom` entry at the leaf.
     AppendEntry { custom_type: String, data: Value },
     /// Add a custom message.
@@ -136,6 +147,25 @@ pub enum Effect {
     },
     /// Change how a built-in command describes itself.
     DescribeCommand { command: String, text: String },
+}
+
+/// The same as a notice's message, for a host that can draw it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Panel {
+    pub title: String,
+    pub rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Row {
+    pub label: &'static str,
+    /// May have several lines.
+    pub text: String,
+    /// Left out: `info`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

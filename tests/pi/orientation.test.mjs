@@ -315,7 +315,7 @@ test("on the screen it is one line", async (t) => {
   const terminal = startPiTerminal(chat.ws, { ...chat.options, args: ["--session", file] });
   t.after(() => terminal.close());
   await terminal.shows("Now we go on.");
-  await terminal.shows("Told the model what it has in view after the compaction");
+  await terminal.shows("Told the model what is still in view");
   assert.ok(!terminal.drawn().includes(TEXT.split("\n")[0]));
 });
 

@@ -2,18 +2,19 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { openChat, prose } from "./chat.mjs";
-import { isCompaction } from "./harness/conversation.mjs";
-import { readSession } from "./harness/harness.mjs";
+import { isCompaction, isUser } from "./harness/conversation.mjs";
+import { piIs, readSession } from "./harness/harness.mjs";
 import { startPiTerminal } from "./harness/terminal.mjs";
 
-/** A session with a conversation, opened in the terminal. */
-async function openTerminal(t, env = {}) {
+/** A session with a conversation, and with what `more` adds to it, opened in a terminal. */
+async function openTerminal(t, env = {}, { more = async () => {}, ...size } = {}) {
   const chat = await openChat(t);
   await chat.user(prose("the request", 2500), [prose("the plan", 3000)]);
   await chat.user(prose("the second request", 2500), [prose("the second plan", 3000)]);
+  await more(chat);
   const file = await chat.sessionFile();
   await chat.close();
-  const options = { ...chat.options, args: ["--session", file], env: { ...chat.options.env, ...env } };
+  const options = { ...chat.options, args: ["--session", file], env: { ...chat.options.env, ...env }, ...size };
   const terminal = startPiTerminal(chat.ws, options);
   t.after(() => terminal.close());
   await terminal.shows("the second plan");
@@ -67,4 +68,52 @@ test("the dialog is answered by keys, and the notice is there when the compactio
   await terminal.shows("Compacted verbatim");
   assert.match(compactions()[0].summary, /trimmed="true"/);
   assert.equal(settings()[0].data.mode, "on");
+});
+
+test("/stet is a panel; what is typed closes it and goes to the editor", async (t) => {
+  const label = async (chat) => {
+    const { id } = (await chat.branch()).find(isUser);
+    await chat.helper(`label ${id} keep: ${"a/very/long/path/".repeat(2)} 重要な出力です`);
+  };
+  const { terminal } = await openTerminal(t, {}, { more: label, columns: 60 });
+  await submit(terminal, "/stet");
+  const screen = await terminal.screenShows(/^ escape close$/m);
+  // The widest text goes on below itself, not below its label.
+  assert.match(screen, /^─{60}\n\n pi-stet on this branch\n\n method {4}verbatim \(from default\)$/m);
+  assert.match(screen, /^ next {6}[\d,]+ tokens in context; a checkpoint of about\n {11}[\d,]+ and the recent conversation would stay$/m);
+  assert.match(screen, /^ pinned {4}1 entry: [0-9a-f]{8} \(user, keep:\n {11}a\/very\/long\/path\/a\/very\/long\/path\/ 重要な出力で\n {11}す\)$/m);
+  assert.match(screen, /^ escape close\n─{60}$/m);
+  terminal.type("What now?");
+  const after = await terminal.screenShows(/^What now\?$/m);
+  assert.doesNotMatch(after, /escape close/);
+  terminal.press("clear");
+
+  await submit(terminal, "/stet");
+  await terminal.screenShows(/^ escape close$/m);
+  terminal.press("escape");
+  await terminal.screenShows(/^─{60}\n\n─{60}$/m);
+});
+
+test("a tool and the message after a compaction take one line each, until they are expanded", async (t) => {
+  const asked = { name: "context_grep", arguments: { pattern: "the request is what", in: ["user"] } };
+  const more = async (chat) => {
+    await chat.compact();
+    await chat.user("Look for it.", [{ calls: [asked] }, "There is the second plan."]);
+  };
+  // Before 1.5 Pi does not say which key expands.
+  const key = piIs("1.5") ? "ctrl\\+o to expand" : "";
+  const told = "Told the model what is still in view";
+  const found = "1 matching line of .*";
+  for (const [columns, message, result] of [
+    [40, key ? `Told the model wha… \\(${key}\\)` : told, `${found}… \\(2 more lines\\)`],
+    [120, key ? `${told} \\(${key}\\)` : told, `${found} \\(2 more lines${key && `, ${key}`}\\)`],
+  ]) {
+    const { terminal } = await openTerminal(t, {}, { more, columns });
+    const screen = await terminal.screenShows(/^ There is the second plan\.$/m);
+    assert.match(screen, new RegExp(`^ ${message}$`, "m"));
+    assert.match(screen, new RegExp(`^ grep the request is what\n ${result}$`, "m"));
+    assert.doesNotMatch(screen, /ENTRY|[{}]/, "neither the matches nor JSON");
+    terminal.press("expand");
+    await terminal.screenShows(/^ ENTRY [0-9a-f]{8} · user/m);
+  }
 });

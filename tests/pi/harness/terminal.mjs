@@ -1,33 +1,40 @@
-// Pi's terminal interface, driven by keys. Python's pty module makes the terminal.
+// Pi's terminal interface, driven by keys. Python's pty module makes the terminal, xterm its screen.
 //
 //   const terminal = startPiTerminal(ws, { extensions: [...] });
 //   await terminal.shows("some text");
+//   await terminal.screenShows(/^ some line$/m);
 //   terminal.type("/compact");
 //   terminal.press("enter");
 //   await terminal.close();
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
-import { NODE_BIN, piArguments, within } from "./harness.mjs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { NODE_BIN, piArguments, REPO_DIR, within } from "./harness.mjs";
 
-const KEYS = { enter: "\r", escape: "\x1b", down: "\x1b[B", clear: "\x15" };
+const { Terminal } = createRequire(join(REPO_DIR, "pi-extension", "package.json"))("@xterm/headless");
+
+
+const KEYS = { enter: "\r", escape: "\x1b", down: "\x1b[B", clear: "\x15", expand: "\x0f" };
 const IN_A_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
-export function startPiTerminal(ws, { extensions = [], args = [], env = {}, timeoutMs = 30000 } = {}) {
+export function startPiTerminal(ws, { extensions = [], args = [], env = {}, timeoutMs = 30000, rows = 50, columns = 160 } = {}) {
   const pi = [NODE_BIN, ...piArguments([], { extensions, args })];
-  const sized = ["sh", "-c", 'stty rows 50 cols 160; exec "$@"', "sh", ...pi];
+  const sized = ["sh", "-c", `stty rows ${rows} cols ${columns}; exec "$@"`, "sh", ...pi];
   const child = spawn("python3", ["-c", IN_A_TERMINAL, ...sized], {
     cwd: ws.cwd,
     env: { ...ws.env, TERM: "xterm-256color", ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const exit = new Promise((resolve) => child.on("exit", resolve));
+  const screen = new Terminal({ rows, cols: columns, allowProposedApi: true });
   let output = "";
   let changed = () => {};
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
     stream.on("data", (data) => {
       output += data;
-      changed();
+      screen.write(data, () => changed());
     });
   }
   child.stdin.on("error", () => {});
@@ -44,6 +51,22 @@ export function startPiTerminal(ws, { extensions = [], args = [], env = {}, time
     return within(timeoutMs, found, () => `the terminal does not show "${text}"; it drew: ${drawn().slice(-3000)}`);
   }
 
+  /** What stands on the screen now, without the spaces at the ends of its lines. */
+  function screenText() {
+    const { active } = screen.buffer;
+    const line = (at) => active.getLine(active.baseY + at).translateToString(true);
+    return Array.from({ length: rows }, (_, at) => line(at).trimEnd()).join("\n");
+  }
+
+  /** Waits until the screen fits the pattern, and gives it. */
+  function screenShows(pattern) {
+    const found = new Promise((resolve) => {
+      changed = () => pattern.test(screenText()) && resolve(screenText());
+      changed();
+    });
+    return within(timeoutMs, found, () => `the screen does not show ${pattern}:\n${screenText()}`);
+  }
+
   function write(text) {
     output = "";
     child.stdin.write(text);
@@ -57,5 +80,5 @@ export function startPiTerminal(ws, { extensions = [], args = [], env = {}, time
     clearTimeout(timer);
   }
 
-  return { shows, drawn, type: write, press: (key) => write(KEYS[key]), close };
+  return { shows, drawn, screenShows, type: write, press: (key) => write(KEYS[key]), close };
 }
