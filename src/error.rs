@@ -51,6 +51,7 @@ pub enum Error {
     Defect(String),
 }
 
+/// With the one [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

@@ -90,6 +90,7 @@ impl<'a> Fields<'a> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
+    /// The object at a key; `None` where there is none or something else.
     pub fn object(&self, key: &str) -> Option<Fields<'a>> {
         Fields::parse(self.raw(key)?.get())
     }
@@ -99,6 +100,7 @@ impl<'a> Fields<'a> {
         string(self.raw(key)?)
     }
 
+    /// The boolean at a key; `None` where there is none or something else.
     pub fn bool(&self, key: &str) -> Option<bool> {
         self.parsed(key)
     }

@@ -18,6 +18,8 @@ pub const STDIN_MS: u64 = 5_000;
 const HOST_TIMEOUT_MS: u64 = DEADLINE_MS + 2_000;
 const REPLY_BYTES: u64 = 256 << 20;
 
+/// What `pi-stet manifest` prints. The names of hooks are Pi's events; the host registers nothing
+/// else.
 pub fn manifest() -> Manifest {
     Manifest {
         protocol: PROTOCOL,

@@ -154,6 +154,8 @@ fn next(
 
 /// What the verbatim method shows of a checkpoint: one that the model is known to have written, and
 /// that covers all work of what is compacted.
+///
+/// Errors: the session changed while it was read.
 pub fn working_state<'c>(
     branch: &Branch,
     settings: &Settings,
@@ -207,6 +209,7 @@ pub struct Standing<'c> {
 }
 
 impl<'c> Standing<'c> {
+    /// Errors: the session changed while it was read.
     pub fn of(checkpoint: &'c Checkpoint, branch: &Branch) -> Result<Standing<'c>> {
         let context = Projection::of(branch)?;
         let session = branch.session;

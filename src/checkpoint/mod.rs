@@ -50,6 +50,7 @@ pub struct Request<'r> {
     pub first_kept: usize,
     /// The cut is inside a turn.
     pub is_split_turn: bool,
+    /// Pi's estimate of the context, in tokens; it goes into the details as it came.
     pub tokens_before: f64,
     /// Pi's reason: `manual`, `threshold` or `overflow`.
     pub trigger: &'r str,

@@ -68,6 +68,7 @@ impl Checkpoint {
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     pub text: String,
+    /// When the file was last written, in milliseconds since 1970.
     pub mtime_ms: f64,
 }
 

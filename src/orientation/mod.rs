@@ -32,6 +32,8 @@ pub struct Due<'b, 's, 'a> {
 
 impl<'b, 's, 'a> Due<'b, 's, 'a> {
     /// `None` where the latest compaction is not ours, or there is none.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn of(branch: &'b Branch<'s, 'a>) -> Result<Option<Due<'b, 's, 'a>>> {
         let projection = Projection::of(branch)?;
         let Some(compaction) = projection.compaction else {
@@ -52,12 +54,15 @@ impl<'b, 's, 'a> Due<'b, 's, 'a> {
         Ok(kind_of(compaction.details.as_deref()).is_some_and(|kind| kind.starts_with(OUR_KINDS)))
     }
 
+    /// The entry of the compaction that the message is about.
     pub fn compaction_id(&self) -> &'s str {
         let branch = self.projection.branch;
         branch.get(self.compaction).map_or("", |entry| branch.session.id(entry))
     }
 
     /// The position of the message for this compaction, if the branch has one.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn saved(&self) -> Result<Option<usize>> {
         let branch = self.projection.branch;
         let session = branch.session;
@@ -117,6 +122,8 @@ impl<'b, 's, 'a> Due<'b, 's, 'a> {
 
 /// The transcript with the message that is due at its place, and no other one of ours; `None` where
 /// it is so already.
+///
+/// Errors: the session changed while it was read.
 pub fn arrange(due: Option<&Due>, transcript: &[Seen]) -> Result<Option<Vec<Item>>> {
     let items = match due {
         None => place(transcript, None, None),

@@ -74,6 +74,10 @@ impl GrepQuery {
 }
 
 impl Query {
+    /// A call's arguments, checked: models write what a schema does not allow.
+    ///
+    /// Errors: an argument that is missing or not usable, or a tool that is none of these; the text
+    /// is for the model.
     pub fn read(tool: &str, arguments: &Map<String, Value>) -> Result<Query, BadArguments> {
         let arguments = Arguments(arguments);
         match tool {

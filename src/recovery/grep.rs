@@ -24,6 +24,9 @@ const LONG_LINE: usize = 600;
 /// Lines that can be listed; of more, the newest.
 const MAX_ROWS: usize = 20_000;
 
+/// Every matching line, as rows of pages.
+///
+/// Errors: the session changed while it was read.
 pub fn answer(
     transcript: &Transcript,
     query: &GrepQuery,

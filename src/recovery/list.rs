@@ -18,6 +18,9 @@ const TIME: usize = 19;
 /// Those of a row beside the id: the columns, what lies between them, two ellipses, the line break.
 const REST: usize = TIME + WHAT + PREVIEW + 9;
 
+/// The entries, oldest first.
+///
+/// Errors: the session changed while it was read.
 pub fn answer(transcript: &Transcript, query: &ListQuery, caller: Caller) -> Result<Answer> {
     let chosen = match query.scope == Scope::default() {
         true => None,

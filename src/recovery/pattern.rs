@@ -44,6 +44,8 @@ impl Pattern {
     }
 
     /// The first match in a line.
+    ///
+    /// Errors: the time for a search is up.
     pub fn find(&self, line: &str, patience: &mut Patience) -> Result<Option<Range<usize>>, Spent> {
         let mut part = line.len().min(patience.stride);
         loop {
@@ -59,6 +61,8 @@ impl Pattern {
     }
 
     /// Where the next match can be, from the line that begins at `start` on.
+    ///
+    /// Errors: the time for a search is up.
     pub fn skip(&self, text: &str, start: usize, patience: &mut Patience) -> Result<Skip, Spent> {
         let Some(regex) = &self.of_texts else { return Ok(Skip::ToPlace(start)) };
         let rest = &text.as_bytes()[start..];
@@ -142,6 +146,9 @@ impl Patience {
         Patience { until: Instant::now() + PATIENCE, stride: 1 << 20, unchecked: 0 }
     }
 
+    /// Counts what was searched; the clock is read once in many bytes.
+    ///
+    /// Errors: the time is up.
     pub fn looked_at(&mut self, bytes: usize) -> Result<(), Spent> {
         self.unchecked += bytes + 1;
         if self.unchecked < self.stride {

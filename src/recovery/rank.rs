@@ -23,6 +23,9 @@ const LISTED: usize = 400;
 const KEPT: usize = 40;
 const READ: usize = 24 << 20;
 
+/// The entries that fit the words best, best first.
+///
+/// Errors: the session changed while it was read.
 pub fn answer(
     transcript: &Transcript,
     query: &GrepQuery,

@@ -7,6 +7,9 @@ use super::{Answer, Caller, ENTRY_PAGE};
 use crate::error::Result;
 use crate::text::visible;
 
+/// The entries of those ids, whole; an id that there is not becomes a row that says so.
+///
+/// Errors: the session changed while it was read.
 pub fn answer(transcript: &Transcript, query: &ShowQuery, caller: Caller) -> Result<Answer> {
     let mut pager = Pager::new(ENTRY_PAGE, query.paging.page);
     let mut missing = Vec::new();

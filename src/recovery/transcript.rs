@@ -227,6 +227,8 @@ impl<'b> Transcript<'b> {
     }
 
     /// The entry with this id, `None` if it is not in this history.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn entry(&self, id: &str) -> Result<Option<EntryText>> {
         let position = self.branch.position(id).filter(|position| *position < self.end);
         position
@@ -235,6 +237,9 @@ impl<'b> Transcript<'b> {
             .transpose()
     }
 
+    /// An entry as readable text; one that is too large to be read is named with its size.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn read(&self, entry: EntryNo) -> Result<EntryText> {
         let session = self.branch.session;
         let id = session.id(entry).to_owned();
@@ -263,6 +268,9 @@ pub struct Candidate<'c> {
 }
 
 impl Candidate<'_> {
+    /// As readable text.
+    ///
+    /// Errors: the line is not that of the entry: the file changed since it was opened.
     pub fn read(&self) -> Result<EntryText> {
         let session = self.transcript.branch.session;
         let entry = session.decode(self.entry, self.line, Detail::All)?;

@@ -58,6 +58,7 @@ pub struct Figures {
 }
 
 impl Checkpoint<'_> {
+    /// Errors: the session changed while it was read.
     pub fn read(&self, spans: &mut Spans) -> Result<(Vec<Part>, Figures)> {
         let text = self.text;
         let mut parts = Vec::new();

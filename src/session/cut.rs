@@ -129,6 +129,8 @@ fn ends_in_omitted_attempt(context: &Projection, cut: usize) -> Result<bool> {
 
 /// Pi's estimate of the context: the usage that the provider last reported plus what came after,
 /// or, where an edit or a compaction is newer than that, the size of everything.
+///
+/// Errors: the session changed while it was read.
 pub fn context_tokens(context: &Projection) -> Result<u64> {
     let session = context.branch.session;
     let mut after = 0;

@@ -71,6 +71,10 @@ impl Index {
         self.position_of_line.push(None);
     }
 
+    /// Adds the entry of a line. One without an id gets a name from its position, as a file of Pi's
+    /// format 1 has none.
+    ///
+    /// Errors: there are more entries than an index holds (2^32).
     pub fn push(&mut self, place: Place, head: &Head) -> Result<()> {
         let number = u32::try_from(self.slots.len()).map_err(|_| too_many())?;
         let number = EntryNo(number);

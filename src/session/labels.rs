@@ -8,6 +8,8 @@ use crate::error::Result;
 
 impl Session<'_> {
     /// The label of each labelled entry, by entry id.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn labels(&self) -> Result<HashMap<String, String>> {
         if let Some(given) = &self.given_labels {
             return Ok(given.clone());

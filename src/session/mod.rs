@@ -72,6 +72,8 @@ impl<'a> Session<'a> {
     }
 
     /// A whole session file in memory (standard input of the command line).
+    ///
+    /// Errors: not a session, or of a format that is not known.
     pub fn from_jsonl(bytes: &'a [u8], reading: Reading) -> Result<Session<'a>> {
         Session::from_source(Source::Memory(bytes), reading)
     }
@@ -182,6 +184,8 @@ impl<'a> Session<'a> {
     }
 
     /// Whether a line of at most `limit` bytes holds these; a longer one is not looked at.
+    ///
+    /// Errors: the file changed since it was opened.
     pub fn mentions(&self, entry: EntryNo, needle: &[u8], limit: u64) -> Result<bool> {
         let place = self.index.place(entry);
         if place.len > limit {
@@ -217,6 +221,8 @@ impl<'a> Session<'a> {
     }
 
     /// The same through a window of the caller's, who reads many beside others that do.
+    ///
+    /// Errors: the file changed since it was opened.
     pub fn read_through(
         &self,
         window: &mut Window,

@@ -42,6 +42,8 @@ pub fn kept_from(branch: &Branch, position: usize, compaction: &Compaction) -> u
 pub type Edits = HashMap<EntryNo, Option<Vec<Block>>>;
 
 /// The edits among the positions from `start` to `end`.
+///
+/// Errors: the session changed while it was read.
 pub fn edits(branch: &Branch, start: usize, end: usize) -> Result<Edits> {
     let mut by_target = HashMap::new();
     for (_, entry) in branch.iter().take(end).skip(start) {
@@ -65,6 +67,8 @@ pub fn edits(branch: &Branch, start: usize, end: usize) -> Result<Edits> {
 
 impl<'b, 's, 'a> Projection<'b, 's, 'a> {
     /// The context when the branch was `end` entries long.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn at(branch: &'b Branch<'s, 'a>, end: usize) -> Result<Projection<'b, 's, 'a>> {
         let session = branch.session;
         let mut compaction = None;
@@ -85,6 +89,8 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
     }
 
     /// The context of the whole branch.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn of(branch: &'b Branch<'s, 'a>) -> Result<Projection<'b, 's, 'a>> {
         Projection::at(branch, branch.len())
     }
@@ -116,6 +122,8 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
     }
 
     /// The entry as the model sees it, `None` if it does not.
+    ///
+    /// Errors: the session changed while it was read.
     pub fn read(&self, position: usize, detail: Detail) -> Result<Option<Entry>> {
         let Some(entry) = self.branch.get(position).filter(|_| self.is_visible(position)) else {
             return Ok(None);

@@ -117,6 +117,8 @@ fn pass(source: &Source, part: Range<u64>, reading: Reading) -> Result<(Index, F
 }
 
 /// The same for entries that are already apart (the inline form of an envelope).
+///
+/// Errors: there are more entries than an index holds.
 pub fn scan_parts(
     parts: &[Place],
     bytes: &[u8],

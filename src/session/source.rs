@@ -15,6 +15,9 @@ pub enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Opens a file that is there; it waits for nobody.
+    ///
+    /// Errors: unreadable, or no regular file.
     pub fn open(path: &Path) -> Result<Source<'a>> {
         let name = path.display().to_string();
         let read = |source: io::Error| Error::Read { path: name.clone(), source };
@@ -44,6 +47,8 @@ impl<'a> Source<'a> {
     }
 
     /// Fills `buffer` from `offset`; fewer bytes than asked for mean that the file was cut meanwhile.
+    ///
+    /// Errors: the file is shorter than it was when it was opened, or cannot be read.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         match self {
             Source::Memory(bytes) => {

@@ -71,6 +71,8 @@ pub struct Parts<'a> {
 
 /// The details as JSON, written once: with thousands of items a tree of values would cost more than
 /// the text that they describe.
+///
+/// Errors: only where they cannot be written as JSON, which would be a defect.
 pub fn build(parts: &Parts) -> Result<Box<RawValue>> {
     let details = Details {
         kind: KIND,

@@ -94,16 +94,22 @@ pub fn read(branch: &Branch, cwd: &str) -> Result<History> {
 }
 
 /// The same for the first `end` entries of the branch.
+///
+/// Errors: the session changed while it was read.
 pub fn read_until(branch: &Branch, end: usize, cwd: &str) -> Result<History> {
     walk(branch, end, cwd, Depth::Whole)
 }
 
 /// The same without any text: what kind of compactions there were, and which files they name.
+///
+/// Errors: the session changed while it was read.
 pub fn outline(branch: &Branch, cwd: &str) -> Result<History> {
     walk(branch, branch.len(), cwd, Depth::Outline)
 }
 
 /// What the next checkpoint needs: where the newest one can be carried on, only that one is read.
+///
+/// Errors: the session changed while it was read.
 pub fn for_next(branch: &Branch, cwd: &str) -> Result<History> {
     let mut outline = outline(branch, cwd)?;
     match carried::newest(branch, outline.rebuilding.is_some())? {

@@ -71,6 +71,8 @@ pub fn select(
 }
 
 /// The text of a read as the model saw it.
+///
+/// Errors: the session changed while it was read.
 pub fn text(branch: &Branch, edits: &Edits, entry: &str) -> Result<Option<String>> {
     let Some(number) = branch.position(entry).and_then(|position| branch.get(position)) else {
         return Ok(None);
