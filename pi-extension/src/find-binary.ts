@@ -1,6 +1,6 @@
 // Where the binary is. Existence checks only; whether it runs shows when it does.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
 
 const NAME = process.platform === "win32" ? "pi-stet.exe" : "pi-stet";
 const PACKAGE_DIR = resolve(import.meta.dirname, "..");
@@ -40,7 +40,8 @@ function* places(env: NodeJS.ProcessEnv): Generator<string> {
   yield join(CHECKOUT_DIR, platformPackage, "bin");
   yield join(PACKAGE_DIR, "bin");
   yield join(CHECKOUT_DIR, "target", "release");
-  for (const dir of (env.PATH ?? "").split(delimiter)) if (dir) yield dir;
+  // A relative folder on PATH is one of the project's, and what it holds is nobody's choice.
+  for (const dir of (env.PATH ?? "").split(delimiter)) if (isAbsolute(dir)) yield dir;
 }
 
 function candidates(env: NodeJS.ProcessEnv): string[] {

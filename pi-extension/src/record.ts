@@ -39,19 +39,20 @@ async function save(dir: string, event: string, envelopeText: string, replyText:
   for (let number = nextNumber(dir); ; number += 1) {
     const stem = join(dir, `${String(number).padStart(4, "0")}-${event}`);
     try {
-      // "wx": another Pi may record into the same folder, and nothing there is ours to overwrite.
+      // "wx": another Pi may record into the same folder, and nothing there, nor behind a link that
+      // lies there, is ours to overwrite.
       await writeFile(`${stem}.envelope.json`, envelopeText, { mode: 0o600, flag: "wx" });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") continue;
       throw error;
     }
-    await writeFile(`${stem}.reply.json`, replyText, { mode: 0o600 });
+    await writeFile(`${stem}.reply.json`, replyText, { mode: 0o600, flag: "wx" });
     return;
   }
 }
 
 function nextNumber(dir: string): number {
-  const numbers = readdirSync(dir).map((name) => Number.parseInt(name, 10) || 0);
+  const numbers = readdirSync(dir).map((name) => Number(/^\d{1,9}(?=-)/.exec(name)?.[0] ?? 0));
   return Math.max(0, ...numbers) + 1;
 }
 

@@ -1,12 +1,14 @@
 // Recordings replay to the same reply, byte for byte, anywhere; the log holds no text.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { piIs } from "../../tests/pi/harness/harness.mjs";
-import { withoutResolved } from "../src/record.ts";
-import { OTTER, readLines, talk, withPi } from "./support.mjs";
+import { openLog } from "../src/log.ts";
+import { openRecorder, withoutResolved } from "../src/record.ts";
+import { OTTER, readLines, talk, until, withPi } from "./support.mjs";
 
 test("every pair replays from another folder, after the session is gone", async () => {
   const onDialog = ({ method }) => method === "select" && { value: "long" };
@@ -77,6 +79,43 @@ test("a second Pi adds to the folder and overwrites nothing", async () => {
     const events = ["session_start", "command", "session_start", ...(piIs("0.99") ? [] : ["session_start"]), "command"];
     assert.deepEqual(names, events.map((event, at) => `000${at + 1}-${event}.reply.json`));
   });
+});
+
+test("what lies in the folder already is left alone, and no link is written through", async () => {
+  const root = mkdtempSync(join(tmpdir(), "pi-stet-record-"));
+  try {
+    const dir = join(root, "recorded");
+    mkdirSync(dir);
+    const target = join(root, "target");
+    symlinkSync(target, join(dir, "0001-tool.envelope.json"));
+    symlinkSync(target, join(dir, "0002-tool.reply.json"));
+    writeFileSync(join(dir, `${"9".repeat(200)}-tool.envelope.json`), "mine");
+    const recorder = openRecorder(dir);
+    const before = readdirSync(dir);
+    for (let n = 0; n < 2; n += 1) await recorder.write({ protocol: 1, event: "tool" }, undefined, {}, "{}\n");
+    const added = readdirSync(dir).filter((name) => !before.includes(name)).sort();
+    assert.deepEqual(added, [3, 4].flatMap((n) => [`000${n}-tool.envelope.json`, `000${n}-tool.reply.json`]));
+    assert.equal(existsSync(target), false);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test("recordings and log are for their owner alone, whatever the umask", async () => {
+  const root = mkdtempSync(join(tmpdir(), "pi-stet-record-"));
+  const umask = process.umask(0);
+  try {
+    const [dir, log] = [join(root, "recorded"), join(root, "log.jsonl")];
+    await openRecorder(dir).write({ protocol: 1, event: "tool" }, undefined, {}, "{}\n");
+    openLog(log)({ event: "tool", ms: 1, sentBytes: 1, receivedBytes: 1, outcome: "none" });
+    await until(() => existsSync(log), "the log");
+    const files = [log, ...readdirSync(dir).map((name) => join(dir, name))];
+    assert.deepEqual(files.map((file) => statSync(file).mode & 0o777), [0o600, 0o600, 0o600]);
+    assert.equal(statSync(dir).mode & 0o777, 0o700);
+  } finally {
+    process.umask(umask);
+    rmSync(root, { recursive: true });
+  }
 });
 
 test("a folder that cannot be written is named once, and costs nothing else", async () => {

@@ -62,6 +62,19 @@ describe("the binary is looked for", () => {
       assert.deepEqual(findBinary({ ...env, PI_STET_BIN: named }), { path: named });
     }));
 
+  test("a project's own program is never ours, even if PATH has a folder of the project", () =>
+    inTemp(({ root, put, findBinary }) => {
+      put("project", "bin", "pi-stet");
+      put("project", "pi-stet");
+      const before = process.cwd();
+      process.chdir(join(root, "project"));
+      try {
+        assert.ok("missing" in findBinary({ PATH: `.:bin:./bin::${join(root, "nowhere")}` }));
+      } finally {
+        process.chdir(before);
+      }
+    }));
+
   test("what cannot be executed is passed over; what is missing comes with the command that builds it", () =>
     inTemp(({ root, put, findBinary }) => {
       chmodSync(put("checkout", "target", "release", "pi-stet"), 0o644);
