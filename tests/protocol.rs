@@ -310,6 +310,42 @@ fn the_page_lists_the_errors_of_the_examples_with_their_status() {
     }
 }
 
+/// Where a test named on the page is, and how its file names it: `` `FILE::NAME` `` is in
+/// `tests/suite`, `` `FILE` "WORDS" `` in that file.
+fn named_tests(section: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut parts = section.split('`').peekable();
+    while let Some(before) = parts.next() {
+        let (Some(code), Some(after)) = (parts.next(), parts.peek()) else { break };
+        assert!(!before.ends_with('\\'), "an escaped quote: {before}");
+        if let Some((file, name)) = code.split_once("::") {
+            found.push((format!("tests/suite/{file}.rs"), format!("fn {name}(")));
+        } else if code.ends_with(".test.mjs") {
+            let words = after.strip_prefix(" \"").and_then(|rest| rest.split_once('"'));
+            let (words, _) = words.unwrap_or_else(|| panic!("{code} without a test's name"));
+            found.push((code.to_owned(), format!("\"{words}\"")));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_page_names_tests_that_are_there() {
+    let page = Page::read();
+    let (_, section) = page.0.split_once("## Threats\n").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("another one behind it");
+    let tests = named_tests(section);
+    // Each row of its tables has one.
+    let rows = section.lines().filter(|line| line.starts_with("| to "));
+    for row in rows {
+        assert!(!named_tests(row).is_empty(), "no test shows this: {row}");
+    }
+    assert!(tests.len() > 30, "{} tests", tests.len());
+    for (file, name) in tests {
+        assert!(read(&at(&file)).contains(&name), "{file} has no test {name}");
+    }
+}
+
 #[test]
 fn the_pages_own_examples_fit_the_schemas() {
     let (envelopes, replies) = (Schema::named("envelope"), Schema::named("reply"));

@@ -118,6 +118,27 @@ test("recordings and log are for their owner alone, whatever the umask", async (
   }
 });
 
+test("no word of the session is in arguments or environment of the binary", async () => {
+  const root = mkdtempSync(join(tmpdir(), "pi-stet-seen-"));
+  try {
+    const [binary, seen] = [join(root, "binary"), join(root, "seen")];
+    const script = `#!/bin/sh\n{ printf 'argument %s\\n' "$@"; env; } >> '${seen}'\nexec '${OTTER}' "$@"\n`;
+    writeFileSync(binary, script, { mode: 0o755 });
+    await withPi({ env: { PI_STET_BIN: binary } }, async (pi) => {
+      await talk(pi);
+      await pi.send({ type: "compact" });
+      await pi.prompt("more about rivers?");
+      assert.equal(pi.compactions().length, 1);
+      const text = readFileSync(seen, "utf8");
+      const given = new Set(text.split("\n").filter((line) => line.startsWith("argument ")));
+      assert.deepEqual([...given].sort(), ["argument hook", "argument manifest"]);
+      assert.ok(!/rivers|Otters rule/.test(text));
+    });
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
 test("a folder that cannot be written is named once, and costs nothing else", async () => {
   await withPi({ env: { PI_STET_RECORD: "/dev/null/recorded", PI_STET_LOG: "/dev/null/log" } }, async (pi) => {
     await pi.prompt("/otter hello");

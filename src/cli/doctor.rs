@@ -1,5 +1,7 @@
 //! `pi-stet doctor`: what a working installation needs, each part with its mend.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,12 +11,16 @@ use serde_json::Value;
 use super::output;
 use crate::error::{Error, Result};
 use crate::protocol::PROTOCOL;
+use crate::text::visible_line;
 
 /// The releases that the extension knows.
 const OLDEST_PI: [u64; 2] = [0, 87];
 const OLDEST_NODE: [u64; 2] = [22, 19];
 /// Pi loads a good part of itself to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is larger is no settings file.
+const SETTINGS_BYTES: u64 = 1 << 20;
 
 pub fn run() -> Result<()> {
     let agent_dir = agent_dir();
@@ -28,9 +34,10 @@ pub fn run() -> Result<()> {
     let mut faults = 0;
     for finding in findings {
         match finding {
-            Ok(text) => output::stdout(&format!("ok     {text}\n"))?,
+            Ok(text) => output::stdout(&format!("ok     {}\n", visible_line(&text)))?,
             Err((what, mend)) => {
                 faults += 1;
+                let what = visible_line(&what);
                 output::stdout(&format!("fault  {what}\n       {mend}\n"))?;
             }
         }
@@ -99,7 +106,7 @@ fn extension(agent_dir: &Path) -> Finding {
     let places = [agent_dir.to_path_buf(), PathBuf::from(".pi")];
     for dir in &places {
         let settings = dir.join("settings.json");
-        let Ok(text) = std::fs::read_to_string(&settings) else {
+        let Some(text) = small_file(&settings) else {
             continue;
         };
         let parsed: Value = serde_json::from_str(&text).map_err(|error| {
@@ -122,6 +129,16 @@ fn extension(agent_dir: &Path) -> Finding {
     ))
 }
 
+/// The text of a settings file. The project's can be anything: a pipe, a device, without end.
+fn small_file(path: &Path) -> Option<String> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(SETTINGS_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
 /// An entry of `packages` is a text, or an object with `source`.
 fn source_of(value: &Value) -> Option<String> {
     value.as_str().or_else(|| value["source"].as_str()).map(str::to_owned)
@@ -134,7 +151,7 @@ fn is_ours(source: &str, settings_dir: &Path) -> Option<String> {
     }
     let path = settings_dir.join(source);
     let folder = if path.is_file() { path.parent()?.parent()?.to_path_buf() } else { path };
-    let package = std::fs::read_to_string(folder.join("package.json")).ok()?;
+    let package = small_file(&folder.join("package.json"))?;
     let package: Value = serde_json::from_str(&package).ok()?;
     (package["name"].as_str() == Some(env!("CARGO_PKG_NAME"))).then(|| folder.display().to_string())
 }

@@ -32,7 +32,8 @@ pub fn json_line(value: &impl Serialize) -> Result<()> {
     stdout(&(text + "\n"))
 }
 
-/// Messages for people; where nobody can read them there is nobody to tell.
+/// Messages for people; where nobody can read them there is nobody to tell. What they quote may be
+/// anything, and nearly always a terminal gets it.
 pub fn stderr(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(visible(text).as_bytes());
 }

@@ -4,7 +4,7 @@ use super::{ReportArgs, file, input, output};
 use crate::error::Result;
 use crate::report::{self, Source, page};
 use crate::session::{Leaf, Reading};
-use crate::text::{byte_size, counted};
+use crate::text::{byte_size, counted, visible_line};
 
 pub fn run(args: &ReportArgs) -> Result<()> {
     let to_stdout = args.output.as_os_str() == "-";
@@ -29,7 +29,7 @@ pub fn run(args: &ReportArgs) -> Result<()> {
     file::replace(&args.output, &page)?;
     output::stderr(&format!(
         "pi-stet: {}, {}: {}, {}; it holds text of the session\n",
-        args.output.display(),
+        visible_line(&args.output.to_string_lossy()),
         byte_size(page.len() as u64),
         counted(report.entries.len(), "entry", "entries"),
         counted(report.compactions.len(), "compaction", "compactions"),

@@ -2,9 +2,12 @@
 
 use super::{VerifyArgs, input, output};
 use crate::error::{Error, Result};
-use crate::session::{Leaf, Reading};
-use crate::text::counted;
+use crate::session::{Leaf, Reading, ids};
+use crate::text::{clip, counted, visible_line};
 use crate::verify::{self, Report};
+
+/// Of one problem so much is shown.
+const LINE_CHARS: usize = 600;
 
 pub fn run(args: &VerifyArgs) -> Result<()> {
     let report = input::with_session(&args.session, Reading::AsPi, |session| {
@@ -12,7 +15,9 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
         verify::verify(&branch, &session.header.cwd)
     })?;
     for problem in &report.problems {
-        output::stdout(&format!("compaction {}: {}\n", problem.compaction, problem.what))?;
+        let line = format!("compaction {}: {}", ids::plain(&problem.compaction), problem.what);
+        // A file that is not as it should be may hold anything where ids and names are.
+        output::stdout(&format!("{}\n", clip(&visible_line(&line), LINE_CHARS)))?;
     }
     if !report.problems.is_empty() {
         let count = counted(report.problems.len(), "problem", "problems");

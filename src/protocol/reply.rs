@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -10,6 +10,7 @@ use super::PROTOCOL;
 use super::envelope::File;
 use crate::error::Error;
 use crate::json;
+use crate::text::visible;
 
 /// At most one of `result`, `ask`, `complete` and `error`; none of them means: no opinion.
 #[derive(Debug, Serialize)]
@@ -123,6 +124,7 @@ pub enum Effect {
     /// Tell the person.
     Notify {
         level: Level,
+        #[serde(serialize_with = "shown")]
         message: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         panel: Option<Panel>,
@@ -153,6 +155,7 @@ pub enum Effect {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Panel {
+    #[serde(serialize_with = "shown")]
     pub title: String,
     pub rows: Vec<Row>,
 }
@@ -162,10 +165,16 @@ pub struct Panel {
 pub struct Row {
     pub label: &'static str,
     /// May have several lines.
+    #[serde(serialize_with = "shown")]
     pub text: String,
     /// Left out: `info`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
+}
+
+/// What is shown goes to a terminal, and what it quotes can be anything.
+fn shown<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&visible(text))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -237,6 +237,34 @@ fn a_session_id_that_leads_elsewhere_is_refused() {
 }
 
 #[test]
+fn a_parent_that_leads_elsewhere_is_not_read() {
+    let agent = Agent::new();
+    fs::create_dir_all(agent.folder().join("inner")).expect("a folder");
+    for name in ["secret.md", "checkpoints/.hidden.md", "checkpoints/inner/secret.md"] {
+        fs::write(agent.0.path().join(name), "SECRET").expect("room");
+    }
+    let own = agent.0.path().to_str().expect("a path");
+    for parent in [
+        "/s/2026-01-05T09-00-00-000Z_../secret.jsonl",
+        "/s/2026-01-05T09-00-00-000Z_inner/secret.jsonl",
+        "/s/2026-01-05T09-00-00-000Z_.hidden.jsonl",
+        "2026-01-05T09-00-00-000Z_..\\secret.jsonl",
+        "/s/x_\u{0}.jsonl",
+        &format!("{own}/secret.md"),
+        "..",
+        "",
+    ] {
+        let session = Session::new();
+        let mut header = header(&session.id, "/home/dev/app");
+        header["parentSession"] = json!(parent);
+        let session = kept(session.header(header).user("one").assistant("two"));
+        let reply = agent.compact(&session);
+        assert!(summary(&reply).contains("[USER e0000001] one"), "{parent:?}: {reply}");
+        assert!(!reply.to_string().contains("SECRET"), "{parent:?}: {reply}");
+    }
+}
+
+#[test]
 fn a_symbolic_link_is_neither_read_nor_written_through() {
     let agent = Agent::new();
     let session = calling("THE NOTE");

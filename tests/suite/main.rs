@@ -31,5 +31,7 @@ mod said;
 mod shortcuts;
 mod spoofing;
 mod structure;
+mod surroundings;
 mod switching;
+mod terminals;
 mod verify;

@@ -47,6 +47,36 @@ fn numbers_are_brought_into_range() {
     );
 }
 
+/// For an engine that tries one way after the other each of them is the work of ages.
+#[test]
+fn no_pattern_takes_for_ever() {
+    let line = "a".repeat(50_000);
+    let session = Session::new().user(&line).user(&"x=".repeat(20_000)).user("a plum");
+    for pattern in [
+        "(a+)+$b",
+        "(a*)*b",
+        "(a|aa)+c",
+        "(a|a?)+c",
+        "(.*a){20}b",
+        "(x+x+)+y",
+        "((a{0,200}){0,200})c",
+        "(?:a?){5000}b",
+        "a{1000}{1000}{1000}",
+        "[\\w\\W]{900}[^a]{900}b",
+        "^(a|[ab]|[abc])*$d",
+        &"(".repeat(4_000),
+        &"(a".repeat(300),
+        &"a|".repeat(2_000),
+    ] {
+        let answer = ask(&session, GREP, json!({ "pattern": pattern }));
+        assert_eq!(answer.found, pattern.starts_with("a|"), "{pattern:.40}: {:.300}", answer.text);
+        assert!(answer.text.len() < 60_000, "{pattern:.40}: {} bytes", answer.text.len());
+    }
+    let longer = try_ask(&session, GREP, json!({ "pattern": "a|".repeat(3_000) }));
+    assert!(longer.expect_err("it is refused").contains("longer than 4096 bytes"));
+    assert!(ask(&session, GREP, json!({ "pattern": "(a|aa)+ plum" })).found);
+}
+
 #[test]
 fn what_cannot_be_meant_is_told_clearly() {
     let session = session();
