@@ -20,6 +20,7 @@ mod hostile_names;
 mod hostile_sizes;
 mod inheritance;
 mod metadata;
+mod project;
 mod properties;
 mod recovery;
 mod recovery_arguments;
