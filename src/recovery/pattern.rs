@@ -126,8 +126,9 @@ fn built(hir: &Hir) -> Result<meta::Regex, String> {
     })
 }
 
-/// A search that takes longer ends with what it has, newest first, and says so.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// A search that takes longer ends with what it has, newest first, and says so. A build for tests is
+/// many times slower, and beside other tests slower still.
+const PATIENCE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8_000 } else { 800 });
 
 /// A clock that is not looked at for every line.
 pub struct Patience {
