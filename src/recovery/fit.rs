@@ -180,7 +180,7 @@ fn fit(
 ) -> Option<(f64, Range<usize>)> {
     let mut places: Vec<Place> = Vec::new();
     words(line, |at, word, _| {
-        terms.take(&word, |term, share| {
+        terms.take(word, |term, share| {
             counts[term] += share;
             if places.len() < MAX_PLACES {
                 places.push(Place { at, end: line.len().min(at + word.len()), term, share });

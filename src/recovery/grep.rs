@@ -10,9 +10,12 @@ use super::page::Pager;
 use super::pattern::{Patience, Pattern, Skip, Spent};
 use super::row::{LeftOut, around, row};
 use super::telling::Telling;
-use super::transcript::{Belongs, EntryText, Section, Transcript, line_breaks, without_return};
+use super::transcript::{
+    Belongs, Candidate, EntryText, Section, Transcript, line_breaks, without_return,
+};
 use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
+use crate::session::EntryNo;
 use crate::text::{counted, grouped};
 
 /// Context around a match where none was asked for.
@@ -56,6 +59,9 @@ pub fn answer(
     let (text, pages) = page_of_rows(&rows, page);
     Ok(super::page_of(transcript, title, text, page, pages, caller))
 }
+
+/// A longer line is read when it is its turn, so that several of them are not held at once.
+const LARGE: usize = 2 << 20;
 
 /// A matching line in its short form.
 struct Row {
@@ -114,6 +120,13 @@ fn page_of_rows(rows: &[Row], wanted: usize) -> (String, usize) {
     (text, page)
 }
 
+/// An entry, as far as it could be looked at before its turn.
+enum Met {
+    CannotMatch,
+    Read(EntryText),
+    Large(EntryNo),
+}
+
 struct Search<'q> {
     query: &'q GrepQuery,
     pattern: &'q Pattern,
@@ -162,16 +175,27 @@ impl<'q> Search<'q> {
         let mut patience = self.pattern.patience();
         let mut looked_at = 0;
         let (scope, pattern) = (&self.query.scope, self.pattern);
-        transcript.lines_of(
+        let can_match = |candidate: &Candidate| {
+            let sieve = pattern.sieve.as_ref();
+            sieve.is_none_or(|sieve| sieve.lets_through(candidate.line, candidate.role))
+        };
+        transcript.map(
             |kind, role| scope.may_hold(kind, role),
             |candidate| {
-                let can_match = pattern
-                    .sieve
-                    .as_ref()
-                    .is_none_or(|sieve| sieve.lets_through(candidate.line, candidate.role));
-                let in_time = match patience.looked_at(candidate.line.len() / 8) {
-                    Ok(()) if can_match => self.look_at(&candidate.read()?, &mut patience),
-                    in_time => in_time,
+                let is_large = candidate.line.len() > LARGE;
+                let entry = match can_match(&candidate) {
+                    false => Met::CannotMatch,
+                    true if is_large => Met::Large(candidate.entry),
+                    true => Met::Read(candidate.read()?),
+                };
+                Ok((candidate.line.len(), entry))
+            },
+            |(bytes, met)| {
+                let in_time = match (patience.looked_at(bytes / 8), met) {
+                    (Err(spent), _) => Err(spent),
+                    (_, Met::CannotMatch) => Ok(()),
+                    (_, Met::Read(entry)) => self.look_at(&entry, &mut patience),
+                    (_, Met::Large(entry)) => self.look_at(&transcript.read(entry)?, &mut patience),
                 };
                 if in_time == Err(Spent) {
                     self.cut_short_after = Some(looked_at);

@@ -51,7 +51,7 @@ pub fn answer(transcript: &Transcript, query: &ListQuery, caller: Caller) -> Res
 /// The entries that have a section of this scope, oldest first.
 fn chosen(transcript: &Transcript, scope: &Scope) -> Result<Vec<EntryNo>> {
     let mut chosen = Vec::new();
-    transcript.lines_of(
+    transcript.map(
         |kind, role| scope.may_hold(kind, role),
         |candidate| {
             // Whatever is of the right role has only one kind of text, those of a model aside.
@@ -59,9 +59,11 @@ fn chosen(transcript: &Transcript, scope: &Scope) -> Result<Vec<EntryNo>> {
             let has = |entry: &EntryText| {
                 entry.sections.iter().any(|section| scope.of(section) != Belongs::No)
             };
-            if sure || (scope.may_name(candidate.line) && has(&candidate.read()?)) {
-                chosen.push(candidate.entry);
-            }
+            let is_chosen = sure || (scope.may_name(candidate.line) && has(&candidate.read()?));
+            Ok(is_chosen.then_some(candidate.entry))
+        },
+        |entry| {
+            chosen.extend(entry);
             Ok(ControlFlow::Continue(()))
         },
     )?;

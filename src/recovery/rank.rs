@@ -86,37 +86,30 @@ impl Found {
             looked_at: 0,
             bytes: 0,
         };
-        transcript.lines_of(
+        transcript.map(
             |kind, role| query.scope.may_hold(kind, role),
-            |candidate| {
-                found.look_at(&candidate, &query.scope, terms);
+            |candidate| Ok(Met::of(&candidate, &query.scope, terms)),
+            |met| {
+                met.into_iter().for_each(|met| found.add(&met));
                 Ok(ControlFlow::Continue(()))
             },
         )?;
         Ok(found)
     }
 
-    fn look_at(&mut self, candidate: &Candidate, scope: &Scope, terms: &Terms) {
-        if !scope.may_name(candidate.line) {
+    fn add(&mut self, met: &Met) {
+        if let Belongs::LeftOut(secondary) = met.belongs {
+            if met.mask != 0 {
+                self.left_out.add(secondary);
+            }
             return;
         }
-        let mask = terms.mask(candidate.line, candidate.role);
-        match secondary(candidate, scope) {
-            Belongs::Yes => {}
-            Belongs::No => return,
-            Belongs::LeftOut(secondary) => {
-                if mask != 0 {
-                    self.left_out.add(secondary);
-                }
-                return;
-            }
-        }
         self.looked_at += 1;
-        self.bytes += candidate.line.len();
-        if mask != 0 {
-            self.candidates.push((candidate.entry, mask));
+        self.bytes += met.bytes;
+        if met.mask != 0 {
+            self.candidates.push((met.entry, met.mask));
             for (at, count) in self.entries_with.iter_mut().enumerate() {
-                *count += usize::from(mask >> at & 1 == 1);
+                *count += usize::from(met.mask >> at & 1 == 1);
             }
         }
     }
@@ -166,6 +159,27 @@ impl Found {
             }
         }
         Ok((arranged(best, most), true))
+    }
+}
+
+/// What the bytes of an entry tell.
+struct Met {
+    entry: EntryNo,
+    belongs: Belongs,
+    /// The bits of its terms.
+    mask: u64,
+    bytes: usize,
+}
+
+impl Met {
+    /// `None` where it is not searched.
+    fn of(candidate: &Candidate, scope: &Scope, terms: &Terms) -> Option<Met> {
+        let belongs = secondary(candidate, scope);
+        if belongs == Belongs::No || !scope.may_name(candidate.line) {
+            return None;
+        }
+        let mask = terms.mask(candidate.line, candidate.role);
+        Some(Met { entry: candidate.entry, belongs, mask, bytes: candidate.line.len() })
     }
 }
 

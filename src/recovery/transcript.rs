@@ -202,28 +202,26 @@ impl<'b> Transcript<'b> {
         ids.map(|entry| self.branch.session.id(entry).len()).max().unwrap_or(0)
     }
 
-    /// Hands over the lines of the entries that may be wanted, newest first, unread.
+    /// Hands over what `digest` makes of the entries that may be wanted, newest first and unread,
+    /// until `take` has enough.
     ///
-    /// Errors: the session changed while it was read; what `look` returns.
-    pub fn lines_of(
+    /// Errors: the session changed while it was read; what `digest` and `take` return.
+    pub fn map<T: Send>(
         &self,
         may_be_wanted: impl Fn(Kind, Role) -> bool,
-        mut look: impl FnMut(Candidate<'_>) -> Result<ControlFlow<()>>,
+        digest: impl Fn(Candidate<'_>) -> Result<T> + Sync,
+        take: impl FnMut(T) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let session = self.branch.session;
         let wanted = (0..self.end).rev().filter_map(|position| self.at(position));
         let wanted = wanted.filter(|(entry, kind, role)| {
             may_be_wanted(*kind, *role) && session.line_bytes(*entry) <= MAX_ENTRY_BYTES
         });
-        session.each_line(wanted.map(|(entry, ..)| entry), |entry, line| {
-            look(Candidate {
-                transcript: self,
-                entry,
-                kind: session.kind(entry),
-                role: session.role(entry),
-                line,
-            })
-        })
+        let candidate = |entry, line: &[u8]| {
+            let (kind, role) = (session.kind(entry), session.role(entry));
+            digest(Candidate { transcript: self, entry, kind, role, line })
+        };
+        session.map_lines(wanted.map(|(entry, ..)| entry), candidate, take)
     }
 
     /// The entry with this id, `None` if it is not in this history.

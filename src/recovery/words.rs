@@ -1,6 +1,8 @@
 //! Words, as a ranked search counts them: also the parts of identifiers, and single East Asian
 //! characters.
 
+use std::ops::Range;
+
 use crate::text::is_wide;
 
 /// Terms of one search at most; a question may be long.
@@ -26,8 +28,8 @@ pub fn terms(text: &str) -> Vec<String> {
     words(text, |_, word, is_part| {
         // Of a hash or a number in a name the digits alone are everywhere.
         let shortest = if is_part { SHORTEST_PART } else { 2 };
-        if word.len() >= shortest && !all.contains(&word) {
-            all.push(word);
+        if word.len() >= shortest && !all.iter().any(|other| other == word) {
+            all.push(word.to_owned());
         }
     });
     let mut terms = all.clone();
@@ -41,49 +43,72 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The words of a text in lower case, with where they begin and whether they are only a part of one: runs of letters and digits,
-/// identifiers also in their parts (`parseHttpHeader` → `parse`, `http`, `header`,
-/// `parsehttpheader`), each East Asian character by itself.
-pub fn words(text: &str, mut take: impl FnMut(usize, String, bool)) {
+/// The words of a text in lower case, with where they begin and whether they are only a part of
+/// one: runs of letters and digits, identifiers also in their parts (`parseHttpHeader` → `parse`,
+/// `http`, `header`, `parsehttpheader`), each East Asian character by itself.
+pub fn words(text: &str, mut take: impl FnMut(usize, &str, bool)) {
+    let mut lower = Lower::default();
     let mut run: Option<usize> = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        if is_wide(c) && c.is_alphanumeric() {
-            identifier(text, run.take(), at, &mut take);
-            take(at, c.to_string(), false);
-        } else if c.is_alphanumeric() || c == '_' {
-            run.get_or_insert(at);
+        let is_word = c.is_alphanumeric();
+        if !is_word && c != '_' {
+            lower.identifier(text, run.take(), at, &mut take);
+        } else if is_word && is_wide(c) {
+            lower.identifier(text, run.take(), at, &mut take);
+            take(at, c.encode_utf8(&mut [0; 4]), false);
         } else {
-            identifier(text, run.take(), at, &mut take);
+            run.get_or_insert(at);
         }
     }
 }
 
-fn identifier(
-    text: &str,
-    start: Option<usize>,
-    end: usize,
-    take: &mut impl FnMut(usize, String, bool),
-) {
-    let Some(start) = start else { return };
-    let run = &text[start..end];
-    let parts = parts(run);
-    if let [part] = parts.as_slice() {
-        take(start + part.start, run[part.clone()].to_lowercase(), false);
-        return;
+/// A room for the lower case of one word after the other.
+#[derive(Default)]
+struct Lower {
+    word: String,
+    parts: Vec<Range<usize>>,
+}
+
+impl Lower {
+    fn of(&mut self, word: &str) -> &str {
+        self.word.clear();
+        match word.is_ascii() {
+            true => {
+                self.word.push_str(word);
+                self.word.make_ascii_lowercase();
+            }
+            false => self.word.push_str(&word.to_lowercase()),
+        }
+        &self.word
     }
-    for part in parts {
-        take(start + part.start, run[part].to_lowercase(), true);
-    }
-    let whole = run.trim_matches('_');
-    if !whole.is_empty() {
-        take(start, whole.to_lowercase(), false);
+
+    fn identifier(
+        &mut self,
+        text: &str,
+        start: Option<usize>,
+        end: usize,
+        take: &mut impl FnMut(usize, &str, bool),
+    ) {
+        let Some(start) = start else { return };
+        let run = &text[start..end];
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        split(run, &mut parts);
+        let is_whole = parts.len() == 1;
+        for part in &parts {
+            take(start + part.start, self.of(&run[part.clone()]), !is_whole);
+        }
+        self.parts = parts;
+        let whole = run.trim_matches('_');
+        if !is_whole && !whole.is_empty() {
+            take(start, self.of(whole), false);
+        }
     }
 }
 
 /// The parts of an identifier, split at `_`, at a change to upper case and between letters and
 /// digits.
-fn parts(identifier: &str) -> Vec<std::ops::Range<usize>> {
-    let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
+fn split(identifier: &str, parts: &mut Vec<Range<usize>>) {
     let mut before: Option<char> = None;
     let mut chars = identifier.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -102,7 +127,6 @@ fn parts(identifier: &str) -> Vec<std::ops::Range<usize>> {
         }
         before = Some(c);
     }
-    parts
 }
 
 #[cfg(test)]
@@ -111,7 +135,7 @@ mod tests {
 
     fn all(text: &str) -> Vec<String> {
         let mut all = Vec::new();
-        words(text, |_, word, _| all.push(word));
+        words(text, |_, word, _| all.push(word.to_owned()));
         all
     }
 
@@ -131,7 +155,7 @@ mod tests {
     fn words_come_with_their_places() {
         let text = "a 漢 fooBar";
         let mut places = Vec::new();
-        words(text, |at, word, _| places.push((at, word)));
+        words(text, |at, word, _| places.push((at, word.to_owned())));
         let expected = [(0, "a"), (2, "漢"), (6, "foo"), (9, "bar"), (6, "foobar")];
         assert_eq!(places, expected.map(|(at, word)| (at, word.to_owned())));
     }

@@ -8,9 +8,9 @@ use super::data::{Entry, Text};
 use super::room::{fitted, limit};
 use super::sizes::{Filling, Sizes};
 use crate::error::Result;
-use crate::recovery::{EntryText, Section, readable};
+use crate::recovery::{Section, readable};
 use crate::session::pairing::Pairing;
-use crate::session::{Block, Body, ContextEdit, Detail, Kind, Session};
+use crate::session::{self, Block, Body, ContextEdit, Detail, Kind, Session};
 use crate::text::visible;
 
 /// Bytes that the texts of a page may take: outputs, and everything else.
@@ -56,11 +56,17 @@ pub fn read(session: &Session) -> Result<Entries> {
         prose_chars: held,
     };
     // Backwards, because lines that lie so are read together.
-    session.each_line(session.entries().rev(), |entry, line| {
-        let decoded = session.decode(entry, line, Detail::All)?;
-        entries.add(entry.index(), session.id(entry), session.kind(entry), decoded);
-        Ok(ControlFlow::Continue(()))
-    })?;
+    session.map_lines(
+        session.entries().rev(),
+        |entry, line| {
+            let decoded = session.decode(entry, line, Detail::All)?;
+            Ok(Read::of(session.id(entry), session.kind(entry), decoded, held))
+        },
+        |read| {
+            entries.add(read, session.len());
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
     entries.rows.reverse();
     entries.sizes.reverse();
     Ok(entries)
@@ -71,34 +77,55 @@ fn is_prose(text: &Text) -> bool {
     matches!(text.kind, "user" | "assistant" | "custom" | "summary")
 }
 
-impl Entries {
-    fn add(&mut self, number: usize, id: &str, kind: Kind, decoded: crate::session::Entry) {
+/// An entry that was read.
+struct Read {
+    row: Entry,
+    sizes: Sizes,
+    edit: Option<ContextEdit>,
+    calls: Option<Calls>,
+}
+
+impl Read {
+    /// `held` are the characters of a text that are kept at most.
+    fn of(id: &str, kind: Kind, decoded: session::Entry, held: usize) -> Read {
         let sizes = Sizes::of(&decoded.body);
-        self.note_calls(number, &decoded.body);
+        let calls = Calls::of(&decoded.body);
+        let edit = match &decoded.body {
+            Body::ContextEdit(edit) => {
+                let replacement = edit.replacement.clone();
+                Some(ContextEdit { target: edit.target.clone(), replacement })
+            }
+            _ => None,
+        };
         let name = name(&decoded.body);
-        if let Body::ContextEdit(edit) = &decoded.body {
-            let replacement = edit.replacement.clone();
-            self.edits.insert(number, ContextEdit { target: edit.target.clone(), replacement });
-        }
         let split = [sizes.get(Filling::Calls), sizes.get(Filling::Thinking)];
-        let mut read = readable(id.to_owned(), kind, decoded);
-        let what = std::mem::take(&mut read.what);
-        self.rows.push(Entry {
+        let read = readable(id.to_owned(), kind, decoded);
+        let row = Entry {
             tokens: sizes.total(),
             split: (split != [0, 0]).then_some(split),
-            what: if what == name { String::new() } else { what },
-            id: std::mem::take(&mut read.id),
-            at: std::mem::take(&mut read.timestamp),
+            what: if read.what == name { String::new() } else { read.what },
+            id: read.id,
+            at: read.timestamp,
             kind: name,
             failed: read.failed,
-            texts: self.texts(read),
+            texts: read.sections.into_iter().map(|section| text(section, held)).collect(),
             ..Entry::default()
-        });
-        self.sizes.push(sizes);
+        };
+        Read { row, sizes, edit, calls }
     }
+}
 
-    fn note_calls(&mut self, number: usize, body: &Body) {
-        let calls = match body {
+fn text(section: Section, held: usize) -> Text {
+    let (text, chars) = fitted(&section.text, held);
+    // Beside other kinds a text is labelled with its own; only an image is nothing else.
+    let note = section.label.filter(|_| section.text.is_empty());
+    let tool = section.tool.map(|tool| visible(&tool).into_owned());
+    Text { kind: section.kind.name(), tool, note, text, chars, result: None }
+}
+
+impl Calls {
+    fn of(body: &Body) -> Option<Calls> {
+        match body {
             Body::Assistant(message) => {
                 let call = |block: &Block| match block {
                     Block::ToolCall(call) => Some((call.id.clone(), call.name.clone())),
@@ -113,10 +140,18 @@ impl Entries {
                 is_error: result.is_error,
             }),
             _ => None,
-        };
-        if let Some(calls) = calls {
-            self.calls.insert(number, calls);
         }
+    }
+}
+
+impl Entries {
+    /// Adds the entry before the one that was added last, of so many.
+    fn add(&mut self, read: Read, all: usize) {
+        let number = all - 1 - self.rows.len();
+        self.edits.extend(read.edit.map(|edit| (number, edit)));
+        self.calls.extend(read.calls.map(|calls| (number, calls)));
+        self.rows.push(read.row);
+        self.sizes.push(read.sizes);
     }
 
     /// Cuts all texts so that they fit their rooms together.
@@ -139,17 +174,6 @@ impl Entries {
             }
         }
         limit
-    }
-
-    fn texts(&self, read: EntryText) -> Vec<Text> {
-        let text = |section: Section| {
-            let (text, chars) = fitted(&section.text, self.output_chars);
-            // Beside other kinds a text is labelled with its own; only an image is nothing else.
-            let note = section.label.filter(|_| section.text.is_empty());
-            let tool = section.tool.map(|tool| visible(&tool).into_owned());
-            Text { kind: section.kind.name(), tool, note, text, chars, result: None }
-        };
-        read.sections.into_iter().map(text).collect()
     }
 
     /// Links calls and results with each other, along entries in their order on a branch.

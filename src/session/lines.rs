@@ -1,55 +1,72 @@
 //! The lines of many entries, read together where they lie together.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::source::Source;
-use super::{EntryNo, Session};
+use super::{EntryNo, Session, shared_work};
 use crate::error::Result;
 
 /// Bytes read at a time.
 const WINDOW: u64 = 1 << 20;
 
 impl Session<'_> {
-    /// Hands over the line of each entry, in the order given. Entries that lie behind one another
-    /// backwards, as those of a branch from its leaf do, cost one read together.
+    /// Hands over what `digest` makes of the line of each entry, in the order given, until `take`
+    /// has enough. Entries that lie behind one another backwards, as those of a branch from its leaf
+    /// do, cost one read together. Two threads share the work.
     ///
-    /// Errors: the file changed; what `look` returns.
-    pub fn each_line(
+    /// Errors: the file changed; what `digest` and `take` return.
+    pub fn map_lines<T: Send>(
         &self,
         entries: impl IntoIterator<Item = EntryNo>,
-        mut look: impl FnMut(EntryNo, &[u8]) -> Result<ControlFlow<()>>,
+        digest: impl Fn(EntryNo, &[u8]) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut buffer = Vec::new();
-        let mut group: Vec<EntryNo> = Vec::new();
-        let mut begin = 0;
-        for entry in entries {
-            let place = self.index.place(entry);
-            let joins = group.first().is_some_and(|first| {
-                let first = self.index.place(*first);
-                place.offset + place.len <= begin
-                    && first.offset + first.len - place.offset <= WINDOW
-            });
-            if !joins && self.hand_over(&group, &mut buffer, &mut look)?.is_break() {
-                return Ok(());
+        let entries: Vec<EntryNo> = entries.into_iter().collect();
+        let groups = self.groups(&entries);
+        let work = |group: usize, buffer: &mut Vec<u8>| -> Result<Vec<T>> {
+            self.lines(&entries[groups[group].clone()], buffer, &digest)
+        };
+        shared_work::in_order(groups.len(), Vec::new, work, |made| {
+            for made in made {
+                if take(made)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
-            if !joins {
-                group.clear();
-            }
-            group.push(entry);
-            begin = place.offset;
-        }
-        self.hand_over(&group, &mut buffer, &mut look).map(|_| ())
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
-    /// The entries of a group lie backwards.
-    fn hand_over(
+    /// Which entries lie behind one another backwards, within a window.
+    fn groups(&self, entries: &[EntryNo]) -> Vec<Range<usize>> {
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        for (at, entry) in entries.iter().enumerate() {
+            let place = self.index.place(*entry);
+            match groups.last_mut() {
+                Some(group) => {
+                    let first = self.index.place(entries[group.start]);
+                    let before = self.index.place(entries[at - 1]);
+                    let joins = place.offset + place.len <= before.offset
+                        && first.offset + first.len - place.offset <= WINDOW;
+                    if joins {
+                        group.end = at + 1;
+                    } else {
+                        groups.push(at..at + 1);
+                    }
+                }
+                None => groups.push(at..at + 1),
+            }
+        }
+        groups
+    }
+
+    fn lines<T>(
         &self,
         group: &[EntryNo],
         buffer: &mut Vec<u8>,
-        look: &mut impl FnMut(EntryNo, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
+        digest: impl Fn(EntryNo, &[u8]) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(Vec::new());
         };
         let (first, begin) = (self.index.place(*first), self.index.place(*last).offset);
         let len = usize::try_from(first.offset + first.len - begin).unwrap_or(usize::MAX);
@@ -67,14 +84,12 @@ impl Session<'_> {
                 &buffer[..len]
             }
         };
-        for entry in group {
+        let line = |entry: &EntryNo| {
             let place = self.index.place(*entry);
             let at = usize::try_from(place.offset - begin).unwrap_or(usize::MAX);
             let line = bytes.get(at..at.saturating_add(place.len as usize)).unwrap_or_default();
-            if look(*entry, line)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+            digest(*entry, line)
+        };
+        group.iter().map(line).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! follows, with context edits applied. The rules are Pi's (`buildSessionProjection`).
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::shared_work;
 use super::{Block, Body, Branch, Compaction, Detail, Entry, EntryNo, Kind, Role, Window};
@@ -159,6 +159,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
         let count = range.len().div_ceil(CHUNK);
         shared_work::in_order(count, Window::default, work, |made| {
             made.into_iter().for_each(&mut take);
+            Ok(ControlFlow::Continue(()))
         })
     }
 

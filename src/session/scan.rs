@@ -301,13 +301,11 @@ struct Doubts {
     seam: Vec<u8>,
 }
 
-static PARENT_KEY: Lazy<Finder> = Lazy::new(|| Finder::new(Doubts::KEY));
-
 /// [`Doubts`] of a line that is there whole.
 fn is_doubtful(line: &[u8]) -> bool {
     let second = || {
-        let at = PARENT_KEY.find(line)? + Doubts::KEY.len();
-        PARENT_KEY.find(&line[at..])
+        let at = PARENT.find(line)? + Doubts::KEY.len();
+        PARENT.find(&line[at..])
     };
     memchr::memchr(0, line).is_some() || second().is_some()
 }

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::error::Result;
 use crate::recovery::sieve::Sieve;
-use crate::recovery::transcript::{Belongs, Scope, Transcript};
+use crate::recovery::transcript::{Belongs, Candidate, Scope, Transcript};
 use crate::session::Branch;
 use crate::text::visible;
 
@@ -86,27 +86,29 @@ fn quotes_not_in_record(branch: &Branch, mut quotes: Vec<Quote>) -> Result<Vec<u
         quotes.iter().flat_map(|quote| &quote.parts).map(|part| longest_word(part)).collect();
     let sieve = words.and_then(Sieve::of_texts);
     let scope = Scope::default();
-    transcript.lines_of(
+    let texts = |candidate: Candidate| -> Result<Vec<String>> {
+        let lets_through = |sieve: &Sieve| sieve.lets_through(candidate.line, candidate.role);
+        if !sieve.as_ref().is_none_or(lets_through) {
+            return Ok(Vec::new());
+        }
+        let entry = candidate.read()?;
+        let sections = entry.sections.iter();
+        let searched = sections.filter(|section| scope.of(section) == Belongs::Yes);
+        // The model saw it with visible escapes.
+        Ok(searched.map(|section| squeezed(&visible(&section.text))).collect())
+    };
+    transcript.map(
         |kind, role| scope.may_hold(kind, role),
-        |candidate| {
-            if quotes.is_empty() {
-                return Ok(ControlFlow::Break(()));
-            }
-            let lets_through = |sieve: &Sieve| sieve.lets_through(candidate.line, candidate.role);
-            if !sieve.as_ref().is_none_or(lets_through) {
-                return Ok(ControlFlow::Continue(()));
-            }
-            for section in &candidate.read()?.sections {
-                if scope.of(section) == Belongs::Yes {
-                    // The model saw it with visible escapes.
-                    let text = squeezed(&visible(&section.text));
-                    for quote in &mut quotes {
-                        quote.parts.retain(|part| !text.contains(part.as_str()));
-                    }
-                }
+        texts,
+        |texts| {
+            for quote in &mut quotes {
+                quote.parts.retain(|part| !texts.iter().any(|text| text.contains(part.as_str())));
             }
             quotes.retain(|quote| !quote.parts.is_empty());
-            Ok(ControlFlow::Continue(()))
+            Ok(match quotes.is_empty() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
         },
     )?;
     Ok(quotes.into_iter().map(|quote| quote.end).collect())
