@@ -2,12 +2,12 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::source::Source;
+use super::window::Window;
 use super::{EntryNo, Session, shared_work};
 use crate::error::Result;
 
-/// Bytes read at a time.
-const WINDOW: u64 = 1 << 20;
+/// Bytes of lines that are read together.
+const TOGETHER: u64 = 1 << 20;
 
 impl Session<'_> {
     /// Hands over what `digest` makes of the line of each entry, in the order given, until `take`
@@ -23,10 +23,10 @@ impl Session<'_> {
     ) -> Result<()> {
         let entries: Vec<EntryNo> = entries.into_iter().collect();
         let groups = self.groups(&entries);
-        let work = |group: usize, buffer: &mut Vec<u8>| -> Result<Vec<T>> {
-            self.lines(&entries[groups[group].clone()], buffer, &digest)
+        let work = |group: usize, window: &mut Window| -> Result<Vec<T>> {
+            self.lines(&entries[groups[group].clone()], window, &digest)
         };
-        shared_work::in_order(groups.len(), Vec::new, work, |made| {
+        shared_work::in_order(groups.len(), work, |made| {
             for made in made {
                 if take(made)?.is_break() {
                     return Ok(ControlFlow::Break(()));
@@ -46,7 +46,7 @@ impl Session<'_> {
                     let first = self.index.place(entries[group.start]);
                     let before = self.index.place(entries[at - 1]);
                     let joins = place.offset + place.len <= before.offset
-                        && first.offset + first.len - place.offset <= WINDOW;
+                        && first.offset + first.len - place.offset <= TOGETHER;
                     if joins {
                         group.end = at + 1;
                     } else {
@@ -62,7 +62,7 @@ impl Session<'_> {
     fn lines<T>(
         &self,
         group: &[EntryNo],
-        buffer: &mut Vec<u8>,
+        window: &mut Window,
         digest: impl Fn(EntryNo, &[u8]) -> Result<T>,
     ) -> Result<Vec<T>> {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
@@ -70,20 +70,7 @@ impl Session<'_> {
         };
         let (first, begin) = (self.index.place(*first), self.index.place(*last).offset);
         let len = usize::try_from(first.offset + first.len - begin).unwrap_or(usize::MAX);
-        let bytes = match &self.source {
-            Source::Memory(bytes) => {
-                let start = usize::try_from(begin).unwrap_or(usize::MAX);
-                bytes.get(start..start.saturating_add(len)).unwrap_or_default()
-            }
-            Source::File { .. } => {
-                // What one long line needed is not held on to.
-                if buffer.len() < len || buffer.len() > len.max(WINDOW as usize) {
-                    *buffer = vec![0; len.max(WINDOW as usize)];
-                }
-                self.source.read_at(begin, &mut buffer[..len])?;
-                &buffer[..len]
-            }
-        };
+        let bytes = window.get(&self.source, begin, len)?;
         let line = |entry: &EntryNo| {
             let place = self.index.place(*entry);
             let at = usize::try_from(place.offset - begin).unwrap_or(usize::MAX);

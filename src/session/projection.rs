@@ -157,7 +157,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
             Ok(made)
         };
         let count = range.len().div_ceil(CHUNK);
-        shared_work::in_order(count, Window::default, work, |made| {
+        shared_work::in_order(count, work, |made| {
             made.into_iter().for_each(&mut take);
             Ok(ControlFlow::Continue(()))
         })
