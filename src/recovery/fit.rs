@@ -37,7 +37,7 @@ impl Scale {
         let entries = entries as f64;
         let weight = |with: &usize| {
             let with = *with as f64;
-            (1.0 + (entries - with + 0.5) / (with + 0.5)).ln()
+            libm::log(1.0 + (entries - with + 0.5) / (with + 0.5))
         };
         Scale {
             weights: with.iter().map(weight).collect(),

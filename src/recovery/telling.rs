@@ -56,10 +56,12 @@ impl Telling {
         let of_trouble = words.iter().any(|word| TROUBLE_WORDS.contains(word));
         let mut rarest: Vec<f64> = words
             .iter()
-            .map(|word| (lines / f64::from(self.lines_with.get(word).copied().unwrap_or(1))).ln())
+            .map(|word| {
+                libm::log(lines / f64::from(self.lines_with.get(word).copied().unwrap_or(1)))
+            })
             .collect();
         rarest.sort_by(|a, b| b.total_cmp(a));
-        let rare = rarest.iter().take(COUNTED).sum::<f64>() / COUNTED as f64 / lines.ln();
+        let rare = rarest.iter().take(COUNTED).sum::<f64>() / COUNTED as f64 / libm::log(lines);
         if of_trouble { rare + OF_TROUBLE } else { rare }
     }
 }
