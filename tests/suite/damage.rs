@@ -29,9 +29,14 @@ proptest! {
             let found: Vec<&str> = opened.entries().map(|entry| opened.id(entry)).collect();
             let mut rest = found.iter();
             for id in &whole {
-                // Damage to an id may have left other than plain characters.
+                // Damage to an id may have left other than plain characters. Of two with one id the
+                // first has another name where some entry has lost its parent.
                 let called = ids::plain(id);
-                prop_assert!(rest.any(|other| *other == called), "{:?} lost {}; it has {:?}", reading, id, found);
+                let is_it = |other: &str| match other.strip_prefix(&*called) {
+                    Some(rest) => rest.is_empty() || rest.starts_with('~'),
+                    None => false,
+                };
+                prop_assert!(rest.any(|other| is_it(other)), "{:?} lost {}; it has {:?}", reading, id, found);
             }
         }
         if whole.is_empty() {
