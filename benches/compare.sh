@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Whole processes and Pi itself, on the same files in one run, as ratios: prints tables in Markdown.
-#   MEGABYTES=100  size of the large sessions      RUNS=9  runs of each command
+#   MEGABYTES=100  size of the large sessions      RUNS=11  runs of each command and compaction
+#   EXTENSIONS=A=npm:PACKAGE,B=PATH   other extensions to measure inside the same Pi
 # Installs the yardsticks (ripgrep, jq) where they are missing, and Pi.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,4 +20,8 @@ need() { # COMMAND, DEBIAN PACKAGE, CRATE (if there is one)
 need rg ripgrep ripgrep
 need jq jq
 cargo build --release --locked
+export RUNS="${RUNS:-11}"
 cargo bench --locked --quiet --bench compare
+echo
+npm ci --prefix pi-extension --no-audit --no-fund >/dev/null
+pi-extension/node_modules/.bin/node benches/in-pi.mjs

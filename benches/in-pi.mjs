@@ -8,21 +8,35 @@
 //
 //   RUNS=15               runs of each compaction
 //   SIZES=2.4,100,100x8   sessions in MB; 100x8 has been compacted eight times, up to its last MB
-//   EXTENSIONS=A=PATH,…   other extensions to measure beside ours, by name
+//   EXTENSIONS=A=PATH,…   other extensions to measure beside ours, by name: a file or folder, or
+//                         npm:PACKAGE, which is installed for it
 //   PI_ROOT, PI_STET_BIN  another Pi, another binary (see tests/pi/README.md)
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { makeWorkspace, PI_VERSION, REPO_DIR, startPiRpc } from "../tests/pi/harness/harness.mjs";
 import { writeLongSession } from "../tests/pi/long-session.mjs";
 
 const BINARY = process.env.PI_STET_BIN ?? join(REPO_DIR, "target", "release", "pi-stet");
 const RUNS = Number(process.env.RUNS ?? "15");
 const SIZES = (process.env.SIZES ?? "2.4,100,100x8").split(",");
-const OTHERS = (process.env.EXTENSIONS ?? "").split(",").filter(Boolean).map((other) => other.split("="));
+const OTHERS = (process.env.EXTENSIONS ?? "").split(",").filter(Boolean).map((other) => {
+  const [name, source] = other.split("=");
+  if (!source) throw new Error(`EXTENSIONS: ${other} is not NAME=PATH or NAME=npm:PACKAGE`);
+  return [name, source.startsWith("npm:") ? installed(source.slice("npm:".length)) : resolve(source)];
+});
 const SUBJECTS = [["none"], ["pi-stet", join(REPO_DIR, "pi-extension")], ...OTHERS];
 
 if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}: run \`cargo build --release\``);
+
+/** Where a package lies that npm has installed, without what Pi itself brings. */
+function installed(specifier) {
+  const folder = join(REPO_DIR, "target", "tmp", "in-pi");
+  mkdirSync(folder, { recursive: true });
+  execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", "--omit=peer", "--legacy-peer-deps", specifier], { stdio: ["ignore", "ignore", "inherit"] });
+  const name = specifier.replace(/(?<=.)@[^@/]*$/, "");
+  return join(folder, "node_modules", name);
+}
 
 function writeSession(file, cwd, size) {
   const [megabytes, compactions = "0"] = size.split("x");
