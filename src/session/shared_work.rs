@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::error::Result;
 
 /// Pieces that are done and wait for an earlier one, at most, on each side.
-const WAITING: usize = 3;
+const WAITING: usize = 4;
 
 /// Does `work` on the pieces 0 to `count`, each with the window of its thread, and hands over the
 /// results one after the other, until `take` has enough.
