@@ -33,14 +33,14 @@ if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}: run \`cargo bui
 function installed(specifier) {
   const folder = join(REPO_DIR, "target", "tmp", "in-pi");
   mkdirSync(folder, { recursive: true });
-  execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", "--omit=peer", "--legacy-peer-deps", specifier], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", "--omit=peer", "--legacy-peer-deps", "--loglevel=error", specifier], { stdio: ["ignore", "ignore", "inherit"] });
   const name = specifier.replace(/(?<=.)@[^@/]*$/, "");
   return join(folder, "node_modules", name);
 }
 
 function writeSession(file, cwd, size) {
   const [megabytes, compactions = "0"] = size.split("x");
-  const compact = () => JSON.parse(execFileSync(BINARY, ["compact", file, "--json", "--cap", "off"], { maxBuffer: 2 ** 30 }));
+  const compact = () => JSON.parse(execFileSync(BINARY, ["compact", file, "--json", "--cap", "off"], { maxBuffer: 2 ** 30, stdio: ["ignore", "pipe", "ignore"] }));
   writeLongSession(file, { cwd, bytes: Number(megabytes) * 1e6, output: 22_000, compactions: Number(compactions), compact });
 }
 

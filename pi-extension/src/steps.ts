@@ -17,7 +17,7 @@ export interface Call extends Request {
   timeoutMs: number;
   /** What ends the call early: Pi's signal for this event, if it has one. */
   signal?: AbortSignal;
-  /** Where progress is shown; by default in Pi's working message. */
+  /** Where progress is shown besides Pi's working message. */
   onProgress?: (text: string) => void;
 }
 
@@ -35,7 +35,10 @@ export async function runCall(
   const signals = [host.lifetime, call.signal, ctx.signal].filter((signal) => signal !== undefined);
   const signal = AbortSignal.any(signals);
   const working = new WorkingMessage(ctx);
-  const onProgress = call.onProgress ?? ((text: string) => working.show(text));
+  const onProgress = (text: string) => {
+    working.show(text);
+    call.onProgress?.(text);
+  };
   try {
     return await run(host, ctx, { ...call, onProgress }, signal, clock);
   } catch (error) {

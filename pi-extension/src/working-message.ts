@@ -1,4 +1,4 @@
-// Progress of a call that has no place of its own on the screen.
+// Progress of a call in the line where Pi says that it is working.
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 export class WorkingMessage {

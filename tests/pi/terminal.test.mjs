@@ -19,7 +19,7 @@ async function openTerminal(t, env = {}, { more = async () => {}, ...size } = {}
   t.after(() => terminal.close());
   await terminal.shows("the second plan");
   const compactions = () => readSession(file).filter(isCompaction);
-  return { terminal, compactions, settings: () => readSession(file).filter(({ customType }) => customType === "stet.cap") };
+  return { terminal, ws: chat.ws, compactions, settings: () => readSession(file).filter(({ customType }) => customType === "stet.cap") };
 }
 
 async function submit(terminal, text) {
@@ -116,4 +116,20 @@ test("a tool and the message after a compaction take one line each, until they a
     terminal.press("expand");
     await terminal.screenShows(/^ ENTRY [0-9a-f]{8} · user/m);
   }
+});
+
+test("while a lookup runs, the line of Pi's loader says what it does", async (t) => {
+  const { terminal, ws } = await openTerminal(t, {}, { more: (chat) => chat.compact() });
+  ws.llm.addSteps(
+    { toolCalls: [{ name: "context_lookup", arguments: { question: "What was the request?" } }] },
+    { text: "The request is what was asked for first.", delayMs: 1500 },
+    { text: "It was the request.", delayMs: 1500 },
+  );
+  await submit(terminal, "What was it?");
+  terminal.press("enter");
+  const loader = "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]";
+  await terminal.screenShows(new RegExp(`${loader} lookup, step 1: searching`));
+  // Afterwards Pi has its own words again.
+  await terminal.screenShows(new RegExp(`${loader} Working`));
+  await terminal.shows("It was the request.");
 });
