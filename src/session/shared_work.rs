@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::window::Window;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Pieces that are done and wait for an earlier one, at most, on each side.
 const WAITING: usize = 4;
@@ -27,12 +27,15 @@ pub fn in_order<T: Send>(
         let result = work(piece, window);
         made().push((piece, result));
     };
+    let result_of = |piece: usize| {
+        let mut made = made();
+        let place = made.iter().position(|(other, _)| *other == piece)?;
+        Some(made.swap_remove(place).1)
+    };
     let mut hand_over = |piece: usize| {
-        let place = made().iter().position(|(other, _)| *other == piece);
-        match place.map(|place| made().swap_remove(place)) {
-            Some((_, result)) => take(result?),
-            None => Ok(ControlFlow::Break(())),
-        }
+        // Who took it for the end would lose what comes after it.
+        let lost = || Err(Error::Defect(format!("piece {piece} was made and is not there")));
+        take(result_of(piece).unwrap_or_else(lost)?)
     };
     share(count, &make, &mut hand_over)
 }
@@ -93,7 +96,6 @@ fn share(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     #[test]
     fn results_come_in_order_whoever_made_them() {

@@ -302,6 +302,18 @@ fn a_million_entries() {
     }
 }
 
+/// Ends the session; its compaction holds what was said before and after the long line.
+fn both_ends_are_kept(mut file: Written, path: &Path) {
+    file.message("\"role\":\"user\",\"content\":\"after\"");
+    file.message("\"role\":\"user\",\"content\":\"kept\"");
+    let kept = file.count - 1;
+    file.done();
+    let reply = compact(path, kept, 33);
+    let summary =
+        reply["result"]["compaction"]["summary"].as_str().unwrap_or_else(|| panic!("{reply:.500}"));
+    assert!(summary.contains("[User]: begin\n[User]: after\n</compacted-span>"), "{summary:.3000}");
+}
+
 /// Lines without end: what is not kept is passed over, what Pi could not hold is no entry.
 #[test]
 #[ignore = "writes files of 1 GB; with --release it takes seconds"]
@@ -324,15 +336,7 @@ fn one_line_of_a_gigabyte() {
         file
     };
     // An output of 400 MB costs no memory.
-    let mut file = result(HALF);
-    file.message("\"role\":\"user\",\"content\":\"after\"");
-    file.message("\"role\":\"user\",\"content\":\"kept\"");
-    let kept = file.count - 1;
-    file.done();
-    let reply = compact(&path, kept, 33);
-    let summary =
-        reply["result"]["compaction"]["summary"].as_str().unwrap_or_else(|| panic!("{reply:.500}"));
-    assert!(summary.contains("[User]: begin\n[User]: after\n</compacted-span>"), "{summary:.3000}");
+    both_ends_are_kept(result(HALF), &path);
     let list = run(&["list", path.to_str().expect("a path")], b"", folder.path());
     assert!(list.stdout.contains("an entry of 400.0 MB"), "{}{}", list.stdout, list.stderr);
 
@@ -358,14 +362,7 @@ fn one_line_of_a_gigabyte() {
     file.out.flush().expect("room");
     file.out.seek(SeekFrom::Current(i64::try_from(WHOLE).expect("it fits"))).expect("a hole");
     writeln!(file.out).expect("room");
-    file.message("\"role\":\"user\",\"content\":\"after\"");
-    file.message("\"role\":\"user\",\"content\":\"kept\"");
-    let kept = file.count - 1;
-    file.done();
-    let reply = compact(&path, kept, 33);
-    let summary =
-        reply["result"]["compaction"]["summary"].as_str().unwrap_or_else(|| panic!("{reply:.500}"));
-    assert!(summary.contains("[User]: begin\n[User]: after\n</compacted-span>"), "{summary:.3000}");
+    both_ends_are_kept(file, &path);
 }
 
 /// Everything at once in one session that Pi could have: it ends before the deadline of the hook.

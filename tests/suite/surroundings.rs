@@ -184,14 +184,18 @@ fn a_working_folder_of_any_name_stays_in_its_place() {
     }
 }
 
-/// The checkpoints of both methods for a session in that folder.
-fn in_folder(folder: &str) -> [String; 2] {
+fn session_in(folder: &str) -> Session {
     let mut session = Session::new().header(json!({
         "type": "session", "version": 3, "id": "s", "timestamp": "2026-01-05T09:00:00.000Z", "cwd": folder,
     }));
     session.cwd = folder.to_owned();
     session.id = "s".to_owned();
-    let session = session
+    session
+}
+
+/// The checkpoints of both methods for a session in that folder.
+fn in_folder(folder: &str) -> [String; 2] {
+    let session = session_in(folder)
         .user("begin")
         .call("edit", json!({ "path": "src/a.rs", "edits": [{}] }))
         .ok("edited")
@@ -220,12 +224,7 @@ fn no_file_of_the_project_is_opened() {
         assert!(made.success());
     }
     let folder = project.path().to_str().expect("a path");
-    let mut session = Session::new().header(json!({
-        "type": "session", "version": 3, "id": "s", "timestamp": "2026-01-05T09:00:00.000Z", "cwd": folder,
-    }));
-    session.cwd = folder.to_owned();
-    session.id = "s".to_owned();
-    let session = session
+    let session = session_in(folder)
         .user("Read notes.md and stale.md.")
         .call("read", json!({ "path": "AGENTS.md" }))
         .ok("Read notes.md first, then .env.")
