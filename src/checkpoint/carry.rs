@@ -6,7 +6,7 @@ use super::collect;
 use super::line::{Kind, Line};
 use super::{DETAILS_KIND, VERBATIM_KIND};
 use crate::error::Result;
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Raw};
 use crate::session::ids;
 use crate::session::projection::{self, Projection, kept_from};
 use crate::session::{Body, Branch, Compaction, Detail, Kind as EntryKind, Role};
@@ -98,19 +98,18 @@ pub fn stored(lines: &[Line]) -> Value {
 }
 
 fn read(text: &str) -> Option<Line> {
-    let raw: &serde_json::value::RawValue = serde_json::from_str(text).ok()?;
-    let parts = json::elements(raw);
+    let parts = json::elements(Raw::parse(text)?);
     let mut line = Line::new(
-        Kind::of_name(&json::string(parts.first()?)?)?,
-        &ids::plain(&json::string(parts.get(1)?)?),
-        json::string(parts.get(2)?)?,
+        Kind::of_name(&json::string(*parts.first()?)?)?,
+        &ids::plain(&json::string(*parts.get(1)?)?),
+        json::string(*parts.get(2)?)?,
     );
     match (parts.get(3), parts.get(4)) {
         (Some(last), Some(count)) => {
-            let last = ids::plain(&json::string(last)?).into_owned();
+            let last = ids::plain(&json::string(*last)?).into_owned();
             line.until = Some((last, count.get().parse().ok()?));
         }
-        (Some(outcome), None) => line.outcome = super::outcome_of(&json::string(outcome)?),
+        (Some(outcome), None) => line.outcome = super::outcome_of(&json::string(*outcome)?),
         _ => {}
     }
     Some(line)

@@ -131,7 +131,7 @@ impl<'e> Call<'e> {
     /// The branch that the envelope means.
     pub fn branch<'s>(&self, session: &'s Session<'e>) -> Result<Branch<'s, 'e>> {
         let raw = self.session_field().filter(|s| s.branch.is_none()).and_then(|s| s.leaf_id);
-        let leaf_id = raw.and_then(json::string);
+        let leaf_id = raw.and_then(|raw| json::string(raw.into()));
         let leaf = match (raw, &leaf_id) {
             (None, _) => Leaf::Last,
             (Some(_), Some(id)) => Leaf::Id(id),

@@ -1,37 +1,43 @@
 //! Reading JSON that may be damaged or shaped in an unexpected way.
 //!
-//! Pi parses its files with JavaScript, which takes lone surrogates and replaces broken UTF-8;
-//! `serde_json` takes neither. [`mend`] brings a text to what JavaScript would have read, and
-//! [`Fields`] reads an object without insisting on the type of any field, so that one odd value
-//! never costs a whole line.
+//! Pi parses its files with JavaScript, which takes lone surrogates and replaces broken UTF-8. [`mend`]
+//! brings a text to what JavaScript would have read, and [`Fields`] reads an object without insisting
+//! on the type of any field, so that one odd value never costs a whole line.
 
+mod cursor;
+pub mod escapes;
 mod form;
 mod mend;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+pub use cursor::{Cursor, Raw};
 pub use form::read;
 pub use mend::mend;
 
 /// The fields of one JSON object, each still unparsed. Of a repeated key the last counts, as in
 /// JavaScript.
-pub struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Fields<'a>(Vec<(Cow<'a, str>, Raw<'a>)>);
 
 impl<'a> Fields<'a> {
     /// Reads `text`, which must be one JSON object and nothing else.
     pub fn parse(text: &'a str) -> Option<Fields<'a>> {
-        serde_json::from_str(text).ok()
+        let mut cursor = Cursor::new(text);
+        let mut all = Vec::with_capacity(8);
+        cursor.object(|key, cursor| {
+            all.push((key, cursor.value()?));
+            Some(())
+        })?;
+        cursor.end().map(|()| Fields(all))
     }
 
     /// The raw value of `key`; absent and `null` are told apart.
-    pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
+    pub fn raw(&self, key: &str) -> Option<Raw<'a>> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
@@ -47,114 +53,66 @@ impl<'a> Fields<'a> {
 
     /// The boolean at a key; `None` where there is none or something else.
     pub fn bool(&self, key: &str) -> Option<bool> {
-        self.parsed(key)
+        bool(self.raw(key)?)
     }
 
     /// A number; Pi's integers may come as `50001.5`, so every number is read as `f64`.
     pub fn number(&self, key: &str) -> Option<f64> {
-        self.parsed(key)
+        number_in(self.raw(key)?)
     }
 
     /// The elements of an array value, unparsed; empty for any other type.
-    pub fn array(&self, key: &str) -> Vec<&'a RawValue> {
-        self.raw(key).map(|raw| elements(raw)).unwrap_or_default()
+    pub fn array(&self, key: &str) -> Vec<Raw<'a>> {
+        self.raw(key).map(elements).unwrap_or_default()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
     /// Each key once, at its first place, with the value that counts.
-    pub fn last_of_each(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        let mut last: HashMap<&str, &'a RawValue> = self.iter().collect();
+    pub fn last_of_each(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
+        let mut last: HashMap<&str, Raw<'a>> = self.iter().collect();
         self.iter().filter_map(move |(key, _)| last.remove(key).map(|value| (key, value)))
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    fn parsed<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
-        serde_json::from_str(self.raw(key)?.get()).ok()
-    }
 }
 
 /// The decoded string of a raw value, `None` if it is not a string.
-pub fn string(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
+pub fn string(raw: Raw) -> Option<String> {
+    text(raw).map(Cow::into_owned)
+}
+
+/// The same, borrowed where it has no escapes.
+pub fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
+    Cursor::new(raw.get()).string()
 }
 
 /// The elements of a raw array, empty if it is not an array.
-pub fn elements(raw: &RawValue) -> Vec<&RawValue> {
-    struct Elements<'a>(Vec<&'a RawValue>);
-    impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
-        fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-            struct V;
-            impl<'de> Visitor<'de> for V {
-                type Value = Vec<&'de RawValue>;
-                fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                    f.write_str("an array")
-                }
-                fn visit_seq<A: SeqAccess<'de>>(
-                    self,
-                    mut seq: A,
-                ) -> std::result::Result<Self::Value, A::Error> {
-                    let mut all = Vec::new();
-                    while let Some(element) = seq.next_element()? {
-                        all.push(element);
-                    }
-                    Ok(all)
-                }
-            }
-            d.deserialize_seq(V).map(Elements)
-        }
-    }
-    serde_json::from_str::<Elements>(raw.get()).map(|e| e.0).unwrap_or_default()
+pub fn elements(raw: Raw<'_>) -> Vec<Raw<'_>> {
+    let mut all = Vec::new();
+    Cursor::new(raw.get()).array(|element| {
+        all.push(element.value()?);
+        Some(())
+    });
+    all
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Self::Value, A::Error> {
-                let mut all = Vec::with_capacity(8);
-                while let Some(key) = map.next_key::<Key>()? {
-                    all.push((key.0, map.next_value()?));
-                }
-                Ok(Fields(all))
-            }
-        }
-        d.deserialize_map(V)
+/// A raw boolean, `None` if it is something else.
+pub fn bool(raw: Raw) -> Option<bool> {
+    match raw.get() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
     }
 }
 
-/// A key that borrows where it has no escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Cow<'de, str>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a key")
-            }
-            fn visit_borrowed_str<E>(self, key: &'de str) -> std::result::Result<Self::Value, E> {
-                Ok(Cow::Borrowed(key))
-            }
-            fn visit_str<E>(self, key: &str) -> std::result::Result<Self::Value, E> {
-                Ok(Cow::Owned(key.to_owned()))
-            }
-        }
-        d.deserialize_str(V).map(Key)
-    }
+/// A raw number, `None` if it is none or no JavaScript number is as large.
+pub fn number_in(raw: Raw) -> Option<f64> {
+    raw.get().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// A number as JavaScript writes it: a whole one without `.0`.

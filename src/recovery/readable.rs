@@ -1,10 +1,8 @@
 //! One entry as a person reads it: its sections, and what its header says it is.
 
-use serde_json::value::RawValue;
-
 use super::sieve::MAX_INDEX_DIGITS;
 use super::transcript::{EntryText, Secondary, Section, SectionKind};
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Raw};
 use crate::session::{Block, Body, Entry, Kind, ToolCall};
 use crate::text::{byte_size, visible};
 
@@ -166,7 +164,7 @@ fn decoded_arguments(call: &ToolCall) -> String {
 }
 
 /// Writes a value on lines of its own. Numbers stand as they do in the file.
-fn decode(out: &mut String, name: &str, value: &RawValue, depth: usize) {
+fn decode(out: &mut String, name: &str, value: Raw, depth: usize) {
     /// Deeper values are written as JSON.
     const DEEPEST: usize = 32;
     let raw = value.get();

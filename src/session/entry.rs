@@ -1,9 +1,8 @@
 //! An entry decoded as far as its reader needs it.
 
 use super::{ids, typed};
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Raw};
 use crate::text::is_time;
-use serde_json::value::RawValue;
 
 /// How much of an entry is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,7 +302,7 @@ pub(super) fn nested_calls(message: &Fields) -> Vec<NestedCall> {
     calls.into_iter().filter_map(nested_call).collect()
 }
 
-fn nested_call(raw: &RawValue) -> Option<NestedCall> {
+fn nested_call(raw: Raw) -> Option<NestedCall> {
     let call = Fields::parse(raw.get())?;
     Some(NestedCall {
         name: call.string("name")?,
@@ -344,7 +343,7 @@ fn context_edit(fields: &Fields) -> ContextEdit {
 }
 
 /// Message content: a string, an array of blocks, or (in hand-edited files) nothing usable.
-fn content(raw: Option<&RawValue>, detail: Detail) -> Vec<Block> {
+fn content(raw: Option<Raw>, detail: Detail) -> Vec<Block> {
     let Some(raw) = raw else { return Vec::new() };
     match json::string(raw) {
         Some(text) => vec![Block::Text(text)],
@@ -358,7 +357,7 @@ pub(super) fn decoded_len(quoted: &str) -> u64 {
     data.len() as u64 * 3 / 4
 }
 
-fn block(raw: &RawValue, detail: Detail) -> Option<Block> {
+fn block(raw: Raw, detail: Detail) -> Option<Block> {
     let fields = Fields::parse(raw.get())?;
     Some(match fields.string("type")?.as_str() {
         "text" => Block::Text(fields.string("text")?),

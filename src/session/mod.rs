@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         reading: Reading,
     ) -> Result<Session<'a>> {
         let bytes = branch.get().as_bytes();
-        let elements = crate::json::elements(branch);
+        let elements = crate::json::elements(branch.into());
         let places: Vec<Place> = elements
             .iter()
             .map(|raw| Place {

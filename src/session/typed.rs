@@ -2,180 +2,180 @@
 //! otherwise shaped is left to the slower way, which takes fields one by one (see `entry`).
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::entry::{Assistant, Bash, Block, Body, Detail, Entry, ToolCall, ToolResult};
 use super::entry::{decoded_len, tool_details, usage_tokens};
-use crate::json::{self, Fields};
+use crate::json::{self, Cursor, Fields, Raw};
 
 /// The line of a message; `None` says nothing about the line.
 pub fn message(line: &str, detail: Detail) -> Option<Entry> {
-    let line: Line = serde_json::from_str(line).ok()?;
-    if line.kind != "message" {
-        return None;
-    }
-    let message = line.message;
-    let content = message.content;
-    let blocks = |detail| content.and_then(|content| content.into_blocks(detail));
-    let body = match &*message.role {
-        "user" => Body::User(blocks(Detail::All)?),
-        "assistant" => Body::Assistant(Assistant {
-            content: blocks(detail)?,
-            stop_reason: message.stop_reason,
-            usage_tokens: message
-                .usage
-                .filter(|_| detail == Detail::All)
-                .and_then(|usage| Fields::parse(usage.get()))
-                .and_then(|usage| usage_tokens(&usage)),
-            time: message.timestamp,
-        }),
-        "toolResult" if message.nested_calls.is_none() => {
-            let details = message.details.and_then(|details| Fields::parse(details.get()));
-            let (status, truncated) = tool_details(details.as_ref());
-            Body::ToolResult(ToolResult {
-                call_id: message.tool_call_id?,
-                tool_name: message.tool_name?,
-                is_error: message.is_error,
-                content: match detail {
-                    Detail::All => blocks(detail)?,
-                    Detail::Kept => Vec::new(),
-                },
-                nested_calls: Vec::new(),
-                status,
-                truncated: detail == Detail::All && truncated,
-            })
+    let mut cursor = Cursor::new(line);
+    let (mut kind, mut timestamp, mut message) = (None, None, None);
+    cursor.object(|key, cursor| {
+        match &*key {
+            "type" => kind = Some(cursor.string()?),
+            "timestamp" => timestamp = Some(cursor.string()?.into_owned()),
+            "message" => message = Some(Message::read(cursor, detail)?),
+            _ => drop(cursor.value()?),
         }
-        "bashExecution" => Body::Bash(Bash {
-            command: message.command?,
-            output: match detail {
-                Detail::All => json::string(message.output?)?,
-                Detail::Kept => String::new(),
-            },
-            exit_code: message.exit_code,
-            cancelled: message.cancelled.unwrap_or(false),
-            excluded: message.exclude_from_context.unwrap_or(false),
-        }),
-        _ => return None,
-    };
-    Some(Entry::new(Some(line.timestamp), body))
+        Some(())
+    })?;
+    cursor.end()?;
+    (kind? == "message").then_some(())?;
+    Some(Entry::new(Some(timestamp?), message?.into_body(detail)?))
 }
 
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    timestamp: String,
-    #[serde(borrow)]
-    message: Message<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default)]
 struct Message<'a> {
-    #[serde(borrow)]
-    role: Cow<'a, str>,
-    #[serde(borrow)]
-    content: Option<Content<'a>>,
-    timestamp: Option<f64>,
-    stop_reason: Option<String>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    tool_call_id: Option<String>,
-    tool_name: Option<String>,
-    is_error: Option<bool>,
-    #[serde(borrow)]
-    details: Option<&'a RawValue>,
-    nested_calls: Option<IgnoredAny>,
-    command: Option<String>,
-    #[serde(borrow)]
-    output: Option<&'a RawValue>,
-    exit_code: Option<f64>,
-    cancelled: Option<bool>,
-    exclude_from_context: Option<bool>,
+    role: Option<Cow<'a, str>>,
+    content: Option<Vec<Block>>,
+    timestamp: Option<Raw<'a>>,
+    stop_reason: Option<Raw<'a>>,
+    usage: Option<Raw<'a>>,
+    tool_call_id: Option<Raw<'a>>,
+    tool_name: Option<Raw<'a>>,
+    is_error: Option<Raw<'a>>,
+    details: Option<Raw<'a>>,
+    nested_calls: Option<Raw<'a>>,
+    command: Option<Raw<'a>>,
+    output: Option<Raw<'a>>,
+    exit_code: Option<Raw<'a>>,
+    cancelled: Option<Raw<'a>>,
+    exclude_from_context: Option<Raw<'a>>,
 }
 
-enum Content<'a> {
-    Text(Cow<'a, str>),
-    Blocks(Vec<RawBlock<'a>>),
-}
-
-impl Content<'_> {
-    fn into_blocks(self, detail: Detail) -> Option<Vec<Block>> {
-        match self {
-            Content::Text(text) => Some(vec![Block::Text(text.into_owned())]),
-            Content::Blocks(blocks) => {
-                blocks.into_iter().map(|block| block.into_block(detail)).collect()
-            }
-        }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Content<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a text or blocks")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut blocks = Vec::with_capacity(4);
-                while let Some(block) = seq.next_element()? {
-                    blocks.push(block);
+impl<'a> Message<'a> {
+    fn read(cursor: &mut Cursor<'a>, detail: Detail) -> Option<Message<'a>> {
+        let mut message = Message::default();
+        cursor.object(|key, cursor| {
+            let field = match &*key {
+                "role" => {
+                    message.role = Some(cursor.string()?);
+                    return Some(());
                 }
-                Ok(Content::Blocks(blocks))
-            }
-        }
-        deserializer.deserialize_any(V)
+                // How much of it is wanted depends on the role, which Pi writes first.
+                "content" => {
+                    message.content = Some(content(cursor, detail, message.role.as_deref()?)?);
+                    return Some(());
+                }
+                "timestamp" => &mut message.timestamp,
+                "stopReason" => &mut message.stop_reason,
+                "usage" => &mut message.usage,
+                "toolCallId" => &mut message.tool_call_id,
+                "toolName" => &mut message.tool_name,
+                "isError" => &mut message.is_error,
+                "details" => &mut message.details,
+                "nestedCalls" => &mut message.nested_calls,
+                "command" => &mut message.command,
+                "output" => &mut message.output,
+                "exitCode" => &mut message.exit_code,
+                "cancelled" => &mut message.cancelled,
+                "excludeFromContext" => &mut message.exclude_from_context,
+                _ => return cursor.value().map(drop),
+            };
+            *field = Some(cursor.value()?);
+            Some(())
+        })?;
+        Some(message)
     }
-}
 
-/// Thinking and images stay unparsed: mostly they are passed over.
-#[derive(Deserialize)]
-struct RawBlock<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    text: Option<String>,
-    #[serde(borrow)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow, rename = "mimeType")]
-    mime_type: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
-impl RawBlock<'_> {
-    fn into_block(self, detail: Detail) -> Option<Block> {
-        Some(match &*self.kind {
-            "text" => Block::Text(self.text?),
-            "thinking" if detail == Detail::Kept => Block::Thinking(String::new()),
-            "thinking" => Block::Thinking(json::string(self.thinking?)?),
-            "image" => Block::Image {
-                mime_type: self.mime_type?.into_owned(),
-                bytes: decoded_len(self.data?.get()),
-            },
-            "toolCall" => Block::ToolCall(ToolCall {
-                id: self.id?,
-                name: self.name?,
-                arguments: json::compact(self.arguments?.get()).into_owned(),
+    fn into_body(self, detail: Detail) -> Option<Body> {
+        Some(match &*self.role? {
+            "user" => Body::User(self.content?),
+            "assistant" => Body::Assistant(Assistant {
+                content: self.content?,
+                stop_reason: self.stop_reason.and_then(json::string),
+                usage_tokens: self
+                    .usage
+                    .filter(|_| detail == Detail::All)
+                    .and_then(|usage| Fields::parse(usage.get()))
+                    .and_then(|usage| usage_tokens(&usage)),
+                time: self.timestamp.and_then(json::number_in),
+            }),
+            "toolResult" if self.nested_calls.is_none() => {
+                let details = self.details.and_then(|details| Fields::parse(details.get()));
+                let (status, truncated) = tool_details(details.as_ref());
+                Body::ToolResult(ToolResult {
+                    call_id: json::string(self.tool_call_id?)?,
+                    tool_name: json::string(self.tool_name?)?,
+                    is_error: self.is_error.and_then(json::bool),
+                    content: self.content?,
+                    nested_calls: Vec::new(),
+                    status,
+                    truncated: detail == Detail::All && truncated,
+                })
+            }
+            "bashExecution" => Body::Bash(Bash {
+                command: json::string(self.command?)?,
+                output: match detail {
+                    Detail::All => json::string(self.output?)?,
+                    Detail::Kept => String::new(),
+                },
+                exit_code: self.exit_code.and_then(json::number_in),
+                cancelled: self.cancelled.and_then(json::bool).unwrap_or(false),
+                excluded: self.exclude_from_context.and_then(json::bool).unwrap_or(false),
             }),
             _ => return None,
         })
     }
+}
+
+fn content(cursor: &mut Cursor, detail: Detail, role: &str) -> Option<Vec<Block>> {
+    if role == "toolResult" && detail == Detail::Kept {
+        return cursor.value().map(|_| Vec::new());
+    }
+    let detail = if role == "user" { Detail::All } else { detail };
+    if cursor.peek()? == b'"' {
+        return Some(vec![Block::Text(cursor.string()?.into_owned())]);
+    }
+    let mut blocks = Vec::with_capacity(4);
+    cursor.array(|cursor| {
+        blocks.push(block(cursor, detail)?);
+        Some(())
+    })?;
+    Some(blocks)
+}
+
+/// Only what the kind of block wants is decoded: thinking and images are mostly passed over.
+fn block(cursor: &mut Cursor, detail: Detail) -> Option<Block> {
+    let (mut kind, mut text) = (None, None);
+    let (mut thinking, mut mime_type, mut data) = (None, None, None);
+    let (mut id, mut name, mut arguments) = (None, None, None);
+    cursor.object(|key, cursor| {
+        let field = match &*key {
+            "type" => {
+                kind = Some(cursor.string()?);
+                return Some(());
+            }
+            "text" => {
+                text = Some(cursor.string()?.into_owned());
+                return Some(());
+            }
+            "thinking" => &mut thinking,
+            "mimeType" => &mut mime_type,
+            "data" => &mut data,
+            "id" => &mut id,
+            "name" => &mut name,
+            "arguments" => &mut arguments,
+            _ => return cursor.value().map(drop),
+        };
+        *field = Some(cursor.value()?);
+        Some(())
+    })?;
+    Some(match &*kind? {
+        "text" => Block::Text(text?),
+        "thinking" if detail == Detail::Kept => Block::Thinking(String::new()),
+        "thinking" => Block::Thinking(json::string(thinking?)?),
+        "image" => {
+            Block::Image { mime_type: json::string(mime_type?)?, bytes: decoded_len(data?.get()) }
+        }
+        "toolCall" => Block::ToolCall(ToolCall {
+            id: json::string(id?)?,
+            name: json::string(name?)?,
+            arguments: json::compact(arguments?.get()).into_owned(),
+        }),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::item::{Item, ItemKind, SpanRef};
 use super::span::Span;
 use super::startup::{Selection, StartupRead};
 use crate::error::Result;
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Raw};
 use crate::session::file_lists::SpanFiles;
 use crate::session::ids;
 
@@ -211,10 +211,10 @@ pub fn read_span(details: &Fields, summary: &str) -> Option<StoredSpan> {
     let mut at = 0usize;
     for raw in span.array("items") {
         let parts = json::elements(raw);
-        let kind = ItemKind::of_name(&json::string(parts.first()?)?)?;
-        let entry = ids::plain(&json::string(parts.get(1)?)?).into_owned();
+        let kind = ItemKind::of_name(&json::string(*parts.first()?)?)?;
+        let entry = ids::plain(&json::string(*parts.get(1)?)?).into_owned();
         let text = match (body, parts.get(3)) {
-            (_, Some(text)) => json::string(text)?,
+            (_, Some(text)) => json::string(*text)?,
             (Some(body), None) => {
                 let len: usize = parts.get(2)?.get().parse().ok()?;
                 let text = body.get(at..at.checked_add(len)?)?.to_owned();
@@ -244,7 +244,7 @@ pub fn read_meta(span: &Fields) -> Option<SpanMeta> {
 /// The startup reads of one of our compactions.
 pub fn read_startup(details: &Fields, summary: &str) -> Option<Selection> {
     let startup = details.object("startup")?;
-    let read = |raw: &RawValue| {
+    let read = |raw: Raw| {
         let read = Fields::parse(raw.get())?;
         Some(StartupRead {
             entry: ids::plain(&read.string("entry")?).into_owned(),
@@ -264,7 +264,7 @@ pub fn read_startup(details: &Fields, summary: &str) -> Option<Selection> {
 fn text_at<'t>(fields: &Fields, summary: &'t str) -> Option<&'t str> {
     match fields.array("text").as_slice() {
         [start, end] => {
-            let at = |raw: &RawValue| raw.get().parse::<usize>().ok();
+            let at = |raw: &Raw| raw.get().parse::<usize>().ok();
             summary.get(at(start)?..at(end)?)
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! A tool call as a short signature: display notation, not a call that could be replayed.
 
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Raw};
 use crate::session::ToolCall;
 use crate::session::paths::{abbreviate_cwd, relative};
 use crate::text::{clip, clip_json, escape_metadata};
@@ -24,7 +24,7 @@ pub fn signature(call: &ToolCall, cwd: &str) -> String {
     format!("{name}({})", shown.join(", "))
 }
 
-fn argument(tool: &str, key: &str, raw: &serde_json::value::RawValue, cwd: &str) -> String {
+fn argument(tool: &str, key: &str, raw: Raw, cwd: &str) -> String {
     let text = || json::string(raw);
     match (tool, key) {
         ("read" | "write" | "edit" | "ls" | "find" | "grep", "path" | "file_path" | "filePath") => {
