@@ -108,13 +108,27 @@ impl<'a> Cursor<'a> {
         let mut decoded = Vec::with_capacity(2 * (self.at - start) + 4 * BLOCK);
         decoded.extend_from_slice(&self.text.as_bytes()[start..self.at]);
         while self.copy_plain(&mut decoded)? == b'\\' {
-            self.at += 1;
-            let mut utf8 = [0; 4];
-            decoded.extend_from_slice(self.escaped()?.encode_utf8(&mut utf8).as_bytes());
+            self.decode_escape(&mut decoded)?;
         }
         self.take(b'"')?;
         // Whole characters were copied, so it is UTF-8.
         String::from_utf8(decoded).ok().map(Cow::Owned)
+    }
+
+    /// The inside of a string, or a part of it, decoded.
+    pub fn decoded(inside: &'a str) -> Option<Cow<'a, str>> {
+        if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
+            return Some(Cow::Borrowed(inside));
+        }
+        let mut cursor = Cursor::new(inside);
+        let mut decoded = Vec::with_capacity(inside.len() + BLOCK);
+        loop {
+            match cursor.copy_plain(&mut decoded) {
+                Some(b'\\') => cursor.decode_escape(&mut decoded)?,
+                Some(_) => return None,
+                None => return String::from_utf8(decoded).ok().map(Cow::Owned),
+            }
+        }
     }
 
     /// Passes over a value.
@@ -215,14 +229,21 @@ impl<'a> Cursor<'a> {
             }
         }
         let start = self.at;
-        let special = self.pass_plain()?;
+        let special = self.pass_plain();
         to.extend_from_slice(&self.text.as_bytes()[start..self.at]);
-        Some(special)
+        special
     }
 
     /// The next bytes, if there are so many.
     fn block(&self) -> Option<&'a [u8; BLOCK]> {
         self.text.as_bytes().get(self.at..)?.first_chunk()
+    }
+
+    fn decode_escape(&mut self, to: &mut Vec<u8>) -> Option<()> {
+        self.at += 1;
+        let mut utf8 = [0; 4];
+        to.extend_from_slice(self.escaped()?.encode_utf8(&mut utf8).as_bytes());
+        Some(())
     }
 
     /// The character that the escape behind a backslash stands for.

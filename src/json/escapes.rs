@@ -2,6 +2,9 @@
 
 use wide::u8x16;
 
+/// A line break as JSON has it.
+pub const LINE_BREAK: &str = "\\n";
+
 const BLOCK: usize = 64;
 /// Bytes in one instruction.
 const LANES: usize = 16;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::row::{around, row};
 use super::sieve::Sieve;
-use super::telling::Telling;
+use super::telling::{self, Telling, Words};
 use super::terms::Terms;
 use super::transcript::{Belongs, EntryText, Scope, Section, line_breaks, without_return};
 use super::words::words;
@@ -98,10 +98,11 @@ impl Ranked {
 
 /// The best first; of lines with the same words, those that tell most.
 pub fn arranged(mut lines: Vec<Ranked>, most: usize) -> Vec<Ranked> {
+    let words: Vec<Words> = lines.iter().map(|line| telling::words(line.itself())).collect();
     let mut telling = Telling::default();
-    lines.iter().for_each(|line| telling.add(line.itself()));
-    for line in &mut lines {
-        line.fit *= 1.0 + UNUSUAL * telling.of(line.itself());
+    words.iter().for_each(|words| telling.add(words));
+    for (line, words) in lines.iter_mut().zip(&words) {
+        line.fit *= 1.0 + UNUSUAL * telling.of(words);
     }
     lines.sort_by(|a, b| b.score().total_cmp(&a.score()));
     lines.truncate(most);
@@ -136,7 +137,8 @@ pub fn ranked(entry: &EntryText, scope: &Scope, terms: &Terms, scale: &Scale) ->
     let base = scale.entry(&counts, length as f64 / WORD);
     best.into_iter()
         .map(|(fit, number, section, text, at)| {
-            let (text, line) = row(entry, section, number, 1, &around(text, &at, LINE));
+            let (text, line) =
+                row(&entry.id, &entry.tag(section), number, 1, &around(text, &at, LINE));
             Ranked { text, line, fit, base }
         })
         .collect()

@@ -131,6 +131,7 @@ fn built(hir: &Hir) -> Result<meta::Regex, String> {
 const PATIENCE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8_000 } else { 800 });
 
 /// A clock that is not looked at for every line.
+#[derive(Clone)]
 pub struct Patience {
     until: Instant,
     /// Bytes between two looks: few for a pattern that can be slow.
@@ -147,6 +148,11 @@ impl Patience {
         Patience { until: Instant::now() + PATIENCE, stride: 1 << 20, unchecked: 0 }
     }
 
+    /// The time is up now.
+    pub fn is_over(&self) -> bool {
+        Instant::now() > self.until
+    }
+
     /// Counts what was searched; the clock is read once in many bytes.
     ///
     /// Errors: the time is up.
@@ -156,7 +162,7 @@ impl Patience {
             return Ok(());
         }
         self.unchecked = 0;
-        if Instant::now() > self.until { Err(Spent) } else { Ok(()) }
+        if self.is_over() { Err(Spent) } else { Ok(()) }
     }
 }
 

@@ -98,18 +98,22 @@ fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }
 
+/// Calls and results of our own tools.
+pub fn secondary_of_tool(name: &str) -> Option<Secondary> {
+    super::TOOLS.contains(&name).then_some(Secondary::Recovery)
+}
+
 fn blocks(sections: &mut Vec<Section>, content: Vec<Block>, kind: SectionKind, tool: Option<&str>) {
-    let recovery = |name: &str| super::TOOLS.contains(&name).then_some(Secondary::Recovery);
     for block in content {
         match block {
-            Block::Text(text) => push(sections, kind, tool, tool.and_then(recovery), text),
+            Block::Text(text) => push(sections, kind, tool, tool.and_then(secondary_of_tool), text),
             Block::Thinking(text) if text.is_empty() => {}
             Block::Thinking(text) => {
                 push(sections, SectionKind::Thinking, None, None, text);
                 label_last(sections, "[thinking]".to_owned());
             }
             Block::Image { mime_type, bytes } => {
-                push(sections, kind, tool, tool.and_then(recovery), String::new());
+                push(sections, kind, tool, tool.and_then(secondary_of_tool), String::new());
                 let mime_type = one_line(&visible(&mime_type));
                 label_last(sections, format!("[image {mime_type}, {}]", byte_size(bytes)));
             }
@@ -117,7 +121,7 @@ fn blocks(sections: &mut Vec<Section>, content: Vec<Block>, kind: SectionKind, t
             Block::ToolCall(call) if kind == SectionKind::Assistant => {
                 let text = decoded_arguments(&call);
                 let name = call.name.as_str();
-                push(sections, SectionKind::ToolCall, Some(name), recovery(name), text);
+                push(sections, SectionKind::ToolCall, Some(name), secondary_of_tool(name), text);
                 label_last(sections, format!("[tool call] {}", one_line(&visible(name))));
             }
             Block::ToolCall(_) => {}

@@ -2,19 +2,13 @@
 
 use std::ops::Range;
 
-use super::transcript::{EntryText, Secondary, Section};
+use super::transcript::Secondary;
 use crate::text::{counted, visible};
 
 /// `9f3c2a1b [bash error] 12: …`, and where the line begins in it.
-pub fn row(
-    entry: &EntryText,
-    section: &Section,
-    number: usize,
-    times: usize,
-    line: &str,
-) -> (String, usize) {
+pub fn row(id: &str, tag: &str, number: usize, times: usize, line: &str) -> (String, usize) {
     let times = if times > 1 { format!(" (×{times})") } else { String::new() };
-    let mut text = format!("{} [{}] {number}{times}: ", entry.id, entry.tag(section));
+    let mut text = format!("{id} [{tag}] {number}{times}: ");
     let begin = text.len();
     text.push_str(line);
     (text, begin)
@@ -44,6 +38,10 @@ pub struct LeftOut([usize; 3]);
 impl LeftOut {
     pub fn add(&mut self, secondary: Secondary) {
         self.0[secondary as usize] += 1;
+    }
+
+    pub fn add_all(&mut self, other: &LeftOut) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, more)| *sum += more);
     }
 
     pub fn note(&self, one: &str, many: &str) -> Option<String> {

@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::session::{Branch, Detail, EntryNo, Kind, Role};
-use crate::text::{byte_size, visible};
+use crate::session::{Branch, Detail, EntryNo, Kind, ResultTexts, Role};
+use crate::text::{byte_size, visible, visible_line};
 
 use super::readable::readable;
 
@@ -42,6 +42,18 @@ impl SectionKind {
 
     pub fn name(self) -> &'static str {
         SectionKind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// What a line is from, in few words; `failed` says so of a result's call.
+    pub fn tag(self, tool: Option<&str>, failed: bool) -> String {
+        let tool = tool.map(visible_line);
+        match (self, tool) {
+            (SectionKind::ToolResult, Some(tool)) if failed => format!("{tool} error"),
+            (SectionKind::ToolResult, Some(tool)) => tool,
+            (SectionKind::ToolCall, Some(tool)) => format!("call {tool}"),
+            (SectionKind::Bash, _) => "user bash".to_owned(),
+            (kind, _) => kind.name().to_owned(),
+        }
     }
 }
 
@@ -124,14 +136,7 @@ impl EntryText {
 
     /// What a line of this section is from, in few words: `read`, `bash error`, `call write`.
     pub fn tag(&self, section: &Section) -> String {
-        let tool = section.tool.as_deref().map(|tool| visible(tool).replace('\n', "\\n"));
-        match (section.kind, tool) {
-            (SectionKind::ToolResult, Some(tool)) if self.failed => format!("{tool} error"),
-            (SectionKind::ToolResult, Some(tool)) => tool,
-            (SectionKind::ToolCall, Some(tool)) => format!("call {tool}"),
-            (SectionKind::Bash, _) => "user bash".to_owned(),
-            (kind, _) => kind.name().to_owned(),
-        }
+        section.kind.tag(section.tool.as_deref(), self.failed)
     }
 
     /// All lines of the entry, as they are shown. One that begins like a header stands behind a
@@ -272,7 +277,20 @@ impl Candidate<'_> {
     pub fn read(&self) -> Result<EntryText> {
         let session = self.transcript.branch.session;
         let entry = session.decode(self.entry, self.line, Detail::All)?;
-        Ok(readable(session.id(self.entry).to_owned(), self.kind, entry))
+        Ok(readable(self.id().to_owned(), self.kind, entry))
+    }
+
+    pub fn id(&self) -> &str {
+        self.transcript.branch.session.id(self.entry)
+    }
+
+    /// The texts of a tool result as they stand in its line. `None` if it is none, if there is more
+    /// than texts in it, or if they could be other ones when they are read.
+    pub fn result(&self) -> Option<ResultTexts<'_>> {
+        if self.role != Role::ToolResult || super::sieve::has_escaped_text(self.line) {
+            return None;
+        }
+        ResultTexts::of_line(std::str::from_utf8(self.line).ok()?)
     }
 }
 

@@ -32,6 +32,7 @@ pub use entry::{
 pub use head::{Header, Kind, Role, SETTING_PREFIX as OWN_PREFIX};
 pub use index::EntryNo;
 pub use scan::Reading;
+pub use typed::ResultTexts;
 
 use crate::error::{Error, Result};
 use crate::json::Fields;

@@ -1,0 +1,232 @@
+//! The matching lines of one entry, as far as the answer has a use for them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::lines::{self, Match};
+use super::rows::Row;
+use crate::error::Result;
+use crate::recovery::arguments::GrepQuery;
+use crate::recovery::pattern::{Patience, Pattern, Spent};
+use crate::recovery::readable::secondary_of_tool;
+use crate::recovery::row::{LeftOut, around, row};
+use crate::recovery::transcript::{Belongs, Candidate, EntryText, SectionKind};
+use crate::session::EntryNo;
+
+/// Characters of a line in the short form.
+const SHORT_LINE: usize = 240;
+/// A longer line is read when it is its turn, so that several of them are not held at once.
+const LARGE: usize = 2 << 20;
+
+/// What comes of an entry.
+pub enum Met {
+    CannotMatch,
+    Found(Found),
+    Large(EntryNo),
+    Spent,
+}
+
+/// Its matching lines.
+#[derive(Default)]
+pub struct Found {
+    pub lines: usize,
+    /// Without those that are equal to another one of the entry; at least one of them, where they
+    /// were only counted.
+    pub different: usize,
+    pub left_out: LeftOut,
+    /// The different ones, if rows are wanted.
+    pub rows: Vec<Row>,
+    /// The entry and the different ones, if their surroundings are wanted.
+    pub whole: Option<(EntryText, Vec<Hit>)>,
+}
+
+/// A matching line of an entry.
+pub struct Hit {
+    pub number: usize,
+    pub at: Range<usize>,
+    /// How often the same line stands in the entry.
+    pub times: usize,
+}
+
+/// What is looked for. Entries may be looked at by two threads; what is no longer wanted of those
+/// that follow is said to both.
+pub struct Look<'q> {
+    query: &'q GrepQuery,
+    pattern: &'q Pattern,
+    patience: Patience,
+    rows: AtomicBool,
+    surroundings: AtomicBool,
+}
+
+/// A line that is not told from equal ones yet.
+struct Place<'e> {
+    kind: SectionKind,
+    tool: Option<Cow<'e, str>>,
+    number: usize,
+    line: Cow<'e, str>,
+    at: Range<usize>,
+}
+
+impl<'q> Look<'q> {
+    pub fn new(query: &'q GrepQuery, pattern: &'q Pattern, with_rows: bool) -> Look<'q> {
+        Look {
+            query,
+            pattern,
+            patience: pattern.patience(),
+            rows: AtomicBool::new(with_rows),
+            surroundings: AtomicBool::new(true),
+        }
+    }
+
+    /// Of the entries that follow no rows are wanted.
+    pub fn without_rows(&self) {
+        self.rows.store(false, Ordering::Relaxed);
+    }
+
+    /// Of the entries that follow no surroundings are wanted.
+    pub fn without_surroundings(&self) {
+        self.surroundings.store(false, Ordering::Relaxed);
+    }
+
+    fn wants_rows(&self) -> bool {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    fn wants_surroundings(&self) -> bool {
+        self.surroundings.load(Ordering::Relaxed)
+    }
+
+    /// Looks at an entry that is not read yet.
+    ///
+    /// Errors: the session changed while it was read.
+    pub fn candidate(&self, candidate: &Candidate) -> Result<Met> {
+        if self.patience.is_over() {
+            return Ok(Met::Spent);
+        }
+        let sieve = self.pattern.sieve.as_ref();
+        if sieve.is_some_and(|sieve| !sieve.lets_through(candidate.line, candidate.role)) {
+            return Ok(Met::CannotMatch);
+        }
+        if candidate.line.len() > LARGE {
+            return Ok(Met::Large(candidate.entry));
+        }
+        let unread = if self.wants_surroundings() { None } else { self.unread(candidate) };
+        let found = match unread {
+            Some(found) => found,
+            None => self.entry(candidate.read()?),
+        };
+        Ok(found.map_or(Met::Spent, Met::Found))
+    }
+
+    /// A tool result as it stands in the session's line: most bytes of a session are theirs.
+    fn unread(&self, candidate: &Candidate) -> Option<std::result::Result<Found, Spent>> {
+        let (sieve, result) = (self.pattern.sieve.as_ref()?, candidate.result()?);
+        let kind = SectionKind::ToolResult;
+        let tool = Some(result.tool_name.as_ref());
+        let belongs = self.query.scope.belongs(kind, tool, secondary_of_tool(&result.tool_name));
+        let mut search = Search { look: self, found: Found::default(), places: Vec::new() };
+        let mut patience = self.patience.clone();
+        let mut number = 1;
+        for text in result.texts {
+            // What does not belong is searched too, for the numbers of the lines.
+            let breaks = lines::in_json(self.pattern, sieve, text, &mut patience, |found| {
+                search.take(belongs, || (kind, Some(result.tool_name.clone())), number, found);
+            });
+            match breaks {
+                Ok(breaks) => number += breaks + 1,
+                Err(spent) => return Some(Err(spent)),
+            }
+        }
+        Some(Ok(search.end(candidate.id(), result.is_error == Some(true)).0))
+    }
+
+    /// Looks at an entry that was read.
+    ///
+    /// Errors: the time for the search is up.
+    pub fn entry(&self, entry: EntryText) -> std::result::Result<Found, Spent> {
+        let mut search = Search { look: self, found: Found::default(), places: Vec::new() };
+        let mut patience = self.patience.clone();
+        for (first, section) in entry.numbered() {
+            let belongs = self.query.scope.of(section);
+            if belongs == Belongs::No {
+                continue;
+            }
+            let of = || (section.kind, section.tool.as_deref().map(Cow::Borrowed));
+            lines::in_text(self.pattern, &section.text, &mut patience, |found| {
+                search.take(belongs, of, first, found);
+            })?;
+        }
+        let (mut found, hits) = search.end(&entry.id, entry.failed);
+        if self.wants_surroundings() && !hits.is_empty() {
+            found.whole = Some((entry, hits));
+        }
+        Ok(found)
+    }
+}
+
+struct Search<'l, 'q, 'e> {
+    look: &'l Look<'q>,
+    found: Found,
+    places: Vec<Place<'e>>,
+}
+
+impl<'e> Search<'_, '_, 'e> {
+    fn take(
+        &mut self,
+        belongs: Belongs,
+        of: impl FnOnce() -> (SectionKind, Option<Cow<'e, str>>),
+        first: usize,
+        Match { breaks, line, at }: Match<'e>,
+    ) {
+        match belongs {
+            Belongs::No => return,
+            Belongs::LeftOut(secondary) => return self.found.left_out.add(secondary),
+            Belongs::Yes => self.found.lines += 1,
+        }
+        if self.look.wants_rows() || self.look.wants_surroundings() {
+            let (kind, tool) = of();
+            self.places.push(Place { kind, tool, number: first + breaks, line, at });
+        }
+    }
+
+    /// What was found, and the different lines of it.
+    fn end(self, id: &str, failed: bool) -> (Found, Vec<Hit>) {
+        let Search { look, mut found, places } = self;
+        let mut hits: Vec<(Hit, &Place)> = Vec::new();
+        // The first hit of each line of text.
+        let mut same: HashMap<&str, usize> = HashMap::new();
+        for place in &places {
+            let next = hits.len();
+            match *same.entry(&place.line).or_insert(next) {
+                at if at < next => hits[at].0.times += 1,
+                _ => {
+                    let hit = Hit { number: place.number, at: place.at.clone(), times: 1 };
+                    hits.push((hit, place));
+                }
+            }
+        }
+        found.different = hits.len().max(usize::from(found.lines > 0));
+        if look.wants_rows() {
+            found.rows =
+                hits.iter().map(|(hit, place)| short_form(id, failed, hit, place)).collect();
+        }
+        (found, hits.into_iter().map(|(hit, _)| hit).collect())
+    }
+}
+
+fn short_form(id: &str, failed: bool, hit: &Hit, place: &Place) -> Row {
+    let tag = place.kind.tag(place.tool.as_deref(), failed);
+    let shown = around(&place.line, &place.at, SHORT_LINE);
+    let text = row(id, &tag, hit.number, hit.times, &shown);
+    Row::new(text, is_of_whole_words(&place.line, &place.at))
+}
+
+/// Whether a match begins and ends where words do.
+fn is_of_whole_words(line: &str, at: &Range<usize>) -> bool {
+    let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let begins = !joins(line[..at.start].chars().next_back());
+    let ends = !joins(line[at.end..].chars().next());
+    begins && ends
+}
