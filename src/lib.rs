@@ -1,8 +1,9 @@
 //! Compaction without a model for the Pi coding agent.
 //!
 //! The rooms, top to bottom, each looking only down: [`cli`] · [`hook`], [`manifest`], [`status`], [`verify`], [`report`] ·
-//! [`verbatim`], [`checkpoint`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`fence`], [`json`], [`error`].
+//! [`verbatim`], [`checkpoint`], [`recovery`], [`orientation`] · [`settings`] · [`session`] · [`protocol`], [`text`], [`fence`], [`json`], [`error`], `blocks`.
 
+mod blocks;
 pub mod checkpoint;
 pub mod cli;
 pub mod error;

@@ -1,28 +1,9 @@
 //! Escapes in the inside of a JSON string, told of 64 bytes at a time.
 
-use wide::u8x16;
+use crate::blocks::{BLOCK, controls, equal, padded};
 
 /// A line break as JSON has it.
 pub const LINE_BREAK: &str = "\\n";
-
-const BLOCK: usize = 64;
-/// Bytes in one instruction.
-const LANES: usize = 16;
-
-/// Some bytes of a block, one bit for each.
-fn bits(block: &[u8; BLOCK], is_one: impl Fn(u8x16) -> u8x16) -> u64 {
-    let (lanes, _) = block.as_chunks::<LANES>();
-    let bits = lanes.iter().map(|lane| u64::from(is_one(u8x16::new(*lane)).to_bitmask()));
-    bits.enumerate().fold(0, |all, (at, bits)| all | bits << (at * LANES))
-}
-
-fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
-    bits(block, |lane| lane.simd_eq(u8x16::splat(byte)))
-}
-
-fn controls(block: &[u8; BLOCK]) -> u64 {
-    bits(block, |lane| lane.min(u8x16::splat(b' ' - 1)).simd_eq(lane))
-}
 
 /// Which bytes are escaped: they stand behind a backslash that is not escaped itself.
 ///
@@ -86,11 +67,16 @@ pub fn line_breaks(inside: &[u8]) -> (usize, usize) {
         add(at * BLOCK, escaped.of(equal(block, b'\\')) & equal(block, b'n'));
     }
     if !rest.is_empty() {
-        let mut block = [0; BLOCK];
-        block[..rest.len()].copy_from_slice(rest);
+        let block = padded(rest);
         add(inside.len() - rest.len(), escaped.of(equal(&block, b'\\')) & equal(&block, b'n'));
     }
     (count, begin)
+}
+
+/// Whether a byte stands behind a backslash that is not escaped itself.
+pub fn is_escaped(inside: &[u8], at: usize) -> bool {
+    let backslashes = inside[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+    backslashes % 2 == 1
 }
 
 /// Where the line ends that goes on at the beginning of this part, which is no escaped byte: at its

@@ -1,8 +1,9 @@
 //! Finding a short text in many bytes, ASCII letters in either case. A search looks at a hundred
-//! megabytes this way, so the inner loop is one that a compiler turns into vector code.
+//! megabytes this way.
 
-/// Bytes compared at a time.
-const BLOCK: usize = 64;
+use std::ops::Range;
+
+use crate::blocks::{BLOCK, equal_folded, padded};
 
 /// A text to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,36 +102,38 @@ impl Literal {
         let end = (bytes.len() + 1).checked_sub(part)?;
         let mut at = at;
         while at < end {
-            match self.block(bytes, at) {
-                Some(false) => at += BLOCK,
-                _ => {
-                    let stop = (at + BLOCK).min(end);
-                    if let Some(found) = (at..stop).find(|start| self.stands_at(bytes, *start)) {
-                        return Some(found);
-                    }
-                    at = stop;
+            let mut starts = self.starts(bytes, at);
+            while starts != 0 {
+                let start = at + starts.trailing_zeros() as usize;
+                if self.stands_at(bytes, start) {
+                    return Some(start);
                 }
+                starts &= starts - 1;
             }
+            at += BLOCK;
         }
         None
     }
 
-    /// Whether the probes stand together anywhere in the block; `None` at the end of the bytes.
-    fn block(&self, bytes: &[u8], at: usize) -> Option<bool> {
-        let lane = |n: usize| -> Option<(&[u8; BLOCK], Unit)> {
-            let start = at + self.probes[n] - self.from;
-            let lane = bytes.get(start..start + BLOCK)?.first_chunk::<BLOCK>()?;
-            Some((lane, self.units[self.probes[n]]))
-        };
-        let ((a, x), (b, y), (c, z)) = (lane(0)?, lane(1)?, lane(2)?);
-        let mut any = 0u8;
-        for i in 0..BLOCK {
-            let all = u8::from(a[i] | x.fold == x.byte)
-                & u8::from(b[i] | y.fold == y.byte)
-                & u8::from(c[i] | z.fold == z.byte);
-            any |= all;
-        }
-        Some(any != 0)
+    /// Where the whole of the text is that was found at a position, byte for byte; `None` if only
+    /// a closer look can tell.
+    pub fn whole(&self, bytes: &[u8], found: usize) -> Option<Range<usize>> {
+        let start = found.checked_sub(self.from)?;
+        let here = start..start + self.units.len();
+        let units = bytes.get(here.clone())?.iter().zip(&self.units);
+        units.into_iter().all(|(byte, unit)| unit.is(*byte)).then_some(here)
+    }
+
+    /// From which bytes of the block at `at` on the probes stand together.
+    fn starts(&self, bytes: &[u8], at: usize) -> u64 {
+        self.probes.iter().fold(u64::MAX, |all, probe| {
+            let Some(bytes) = bytes.get(at + probe - self.from..) else { return 0 };
+            let unit = self.units[*probe];
+            all & match bytes.first_chunk() {
+                Some(block) => equal_folded(block, unit.byte, unit.fold),
+                None => equal_folded(&padded(bytes), unit.byte, unit.fold),
+            }
+        })
     }
 
     /// Whether the text stands where its part `from..to` begins at `start`.

@@ -8,7 +8,8 @@ use regex_automata::{Input, meta};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, Look};
 
-use super::sieve::Sieve;
+use super::literal::Literal;
+use super::sieve::{Sieve, plain_text};
 
 /// Bytes that a compiled pattern may take.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -16,6 +17,8 @@ const PATTERN_BYTES: usize = 1 << 20;
 pub struct Pattern {
     regex: meta::Regex,
     pub sieve: Option<Sieve>,
+    /// The pattern itself, if it is a text of plain characters.
+    pub text: Option<Literal>,
     /// For texts of many lines, where there is no sieve: it matches at least where the pattern
     /// matches a line.
     of_texts: Option<meta::Regex>,
@@ -31,14 +34,15 @@ impl Pattern {
             Ok((regex, hir)) => {
                 let sieve = Sieve::of(&hir);
                 let of_texts = sieve.is_none().then(|| of_texts(pattern, case_sensitive)).flatten();
-                Some(Pattern { regex, sieve, of_texts, note: None })
+                Some(Pattern { regex, sieve, text: plain_text(&hir), of_texts, note: None })
             }
             Err(why) => {
                 let (regex, hir) = compile(&regex_syntax::escape(pattern), case_sensitive).ok()?;
                 let note = format!(
                     "The pattern was searched as literal text, not as a regular expression ({why})."
                 );
-                Some(Pattern { regex, sieve: Sieve::of(&hir), of_texts: None, note: Some(note) })
+                let (sieve, text) = (Sieve::of(&hir), plain_text(&hir));
+                Some(Pattern { regex, sieve, text, of_texts: None, note: Some(note) })
             }
         }
     }
@@ -47,6 +51,12 @@ impl Pattern {
     ///
     /// Errors: the time for a search is up.
     pub fn find(&self, line: &str, patience: &mut Patience) -> Result<Option<Range<usize>>, Spent> {
+        // Other letters may fold to those of the text.
+        if let Some(text) = self.text.as_ref().filter(|_| line.is_ascii()) {
+            patience.looked_at(line.len())?;
+            let bytes = line.as_bytes();
+            return Ok(text.find(bytes, 0).and_then(|found| text.whole(bytes, found)));
+        }
         let mut part = line.len().min(patience.stride);
         loop {
             // What stands behind the part is seen, so that `$` and `\b` mean what they mean.

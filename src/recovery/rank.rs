@@ -100,7 +100,7 @@ impl Found {
     fn add(&mut self, met: &Met) {
         if let Belongs::LeftOut(secondary) = met.belongs {
             if met.mask != 0 {
-                self.left_out.add(secondary);
+                self.left_out.add(secondary, 1);
             }
             return;
         }

@@ -36,8 +36,8 @@ pub fn around(line: &str, at: &Range<usize>, most: usize) -> String {
 pub struct LeftOut([usize; 3]);
 
 impl LeftOut {
-    pub fn add(&mut self, secondary: Secondary) {
-        self.0[secondary as usize] += 1;
+    pub fn add(&mut self, secondary: Secondary, count: usize) {
+        self.0[secondary as usize] += count;
     }
 
     pub fn add_all(&mut self, other: &LeftOut) {

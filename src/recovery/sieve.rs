@@ -132,6 +132,28 @@ fn is_plain(c: char) -> bool {
         && !matches!(c, '"' | '\\' | '/' | ':' | '.' | '[' | ']' | '{' | '}' | '$')
 }
 
+/// The text that a pattern is, if it is one of plain characters and nothing else.
+pub fn plain_text(pattern: &Hir) -> Option<Literal> {
+    fn add(pattern: &Hir, units: &mut Vec<Unit>) -> Option<()> {
+        match pattern.kind() {
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).ok()?;
+                units.extend(text.bytes().map(Unit::exact));
+                text.chars().all(is_plain).then_some(())
+            }
+            HirKind::Class(class) => {
+                units.push(Unit::folded(one_letter(class)?));
+                Some(())
+            }
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, units)),
+            _ => None,
+        }
+    }
+    let mut units = Vec::new();
+    add(pattern, &mut units)?;
+    Literal::new(units)
+}
+
 /// The best texts of which every match has one.
 fn required(pattern: &Hir) -> Option<Vec<Literal>> {
     let mut collector = Collector::default();

@@ -42,6 +42,20 @@ pub struct Found {
     pub whole: Option<(EntryText, Vec<Hit>)>,
 }
 
+impl Found {
+    /// So many lines of one section.
+    fn counted(belongs: Belongs, lines: usize) -> Found {
+        let mut found = Found::default();
+        match belongs {
+            Belongs::No => {}
+            Belongs::LeftOut(secondary) => found.left_out.add(secondary, lines),
+            Belongs::Yes => found.lines = lines,
+        }
+        found.different = usize::from(found.lines > 0);
+        found
+    }
+}
+
 /// A matching line of an entry.
 pub struct Hit {
     pub number: usize,
@@ -126,6 +140,12 @@ impl<'q> Look<'q> {
         let kind = SectionKind::ToolResult;
         let tool = Some(result.tool_name.as_ref());
         let belongs = self.query.scope.belongs(kind, tool, secondary_of_tool(&result.tool_name));
+        if let Some(text) = self.pattern.text.as_ref().filter(|_| !self.wants_rows())
+            && let Some(lines) =
+                result.texts.iter().map(|inside| lines::count_in_json(text, inside)).sum()
+        {
+            return Some(Ok(Found::counted(belongs, lines)));
+        }
         let mut search = Search { look: self, found: Found::default(), places: Vec::new() };
         let mut patience = self.patience.clone();
         let mut number = 1;
@@ -182,7 +202,7 @@ impl<'e> Search<'_, '_, 'e> {
     ) {
         match belongs {
             Belongs::No => return,
-            Belongs::LeftOut(secondary) => return self.found.left_out.add(secondary),
+            Belongs::LeftOut(secondary) => return self.found.left_out.add(secondary, 1),
             Belongs::Yes => self.found.lines += 1,
         }
         if self.look.wants_rows() || self.look.wants_surroundings() {

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::json::Cursor;
 use crate::json::escapes;
+use crate::recovery::literal::Literal;
 use crate::recovery::pattern::{Patience, Pattern, Skip, Spent};
 use crate::recovery::sieve::Sieve;
 use crate::recovery::transcript::{line_breaks, without_return};
@@ -103,6 +104,23 @@ pub fn in_json<'t>(
     Ok(breaks + escapes::line_breaks(&bytes[start..]).0)
 }
 
+/// How many lines of the inside of a JSON string have a text of plain characters. `None` where only
+/// reading them tells.
+pub fn count_in_json(text: &Literal, inside: &str) -> Option<usize> {
+    let bytes = inside.as_bytes();
+    let (mut start, mut count) = (0, 0);
+    while let Some(found) = text.find(bytes, start) {
+        let at = text.whole(bytes, found)?.start;
+        if escapes::is_escaped(bytes, at) {
+            start = found + 1;
+            continue;
+        }
+        count += 1;
+        start = at + escapes::line_end(&bytes[at..]);
+    }
+    Some(count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +149,9 @@ mod tests {
             let raw = found(|take| {
                 breaks = in_json(&pattern, sieve, inside, &mut Patience::new(), take).unwrap();
             });
+            if let Some(count) = pattern.text.as_ref().and_then(|text| count_in_json(text, inside)) {
+                prop_assert_eq!(count, read.len());
+            }
             prop_assert_eq!(raw, read);
             prop_assert_eq!(breaks, line_breaks(&text));
         }
