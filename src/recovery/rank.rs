@@ -127,38 +127,66 @@ impl Found {
         // Stable: of equal ones the newer first.
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
 
-        let most = query.max_matches.unwrap_or(LISTED).min(LISTED);
-        let mut best: Vec<Ranked> = Vec::new();
-        // The best line of each of the best entries, the worst on top.
-        let mut scores: BinaryHeap<Reverse<Score>> = BinaryHeap::new();
+        let mut best = Best::new(query.max_matches.unwrap_or(LISTED).min(LISTED));
         let mut patience = Patience::new();
-        let mut read = 0;
-        for (bound, entry) in order {
-            let full = scores.len() >= most;
-            if full && scores.peek().is_some_and(|Reverse(worst)| worst.0 >= bound) {
-                break;
-            }
-            let entry = transcript.read(entry)?;
-            let length: usize = entry.sections.iter().map(|section| section.text.len()).sum();
-            read += length;
-            if read > READ || patience.looked_at(length).is_err() {
-                return Ok((arranged(best, most), false));
-            }
-            let lines = ranked(&entry, &query.scope, terms, &scale);
-            if let Some(top) = lines.first() {
-                scores.push(Reverse(Score(top.score())));
-            }
-            best.extend(lines);
-            if scores.len() > most {
-                scores.pop();
-            }
-            // Those that fell far behind need not be kept.
-            if best.len() > 2 * most * KEPT {
-                best.sort_by(|a, b| b.score().total_cmp(&a.score()));
-                best.truncate(most * KEPT);
-            }
+        let (mut read, mut in_time) = (0, true);
+        let mut bounds = order.iter().map(|(bound, _)| *bound);
+        transcript.map_entries(
+            order.iter().map(|(_, entry)| *entry),
+            |candidate| {
+                let entry = candidate.read()?;
+                let length: usize = entry.sections.iter().map(|section| section.text.len()).sum();
+                Ok((length, ranked(&entry, &query.scope, terms, &scale)))
+            },
+            |(length, lines)| {
+                if bounds.next().is_none_or(|bound| best.is_over(bound)) {
+                    return Ok(ControlFlow::Break(()));
+                }
+                read += length;
+                if read > READ || patience.looked_at(length).is_err() {
+                    in_time = false;
+                    return Ok(ControlFlow::Break(()));
+                }
+                best.add(lines);
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
+        Ok((arranged(best.lines, best.most), in_time))
+    }
+}
+
+/// The best lines of the entries so far.
+struct Best {
+    most: usize,
+    lines: Vec<Ranked>,
+    /// The best line of each of the best entries, the worst on top.
+    scores: BinaryHeap<Reverse<Score>>,
+}
+
+impl Best {
+    fn new(most: usize) -> Best {
+        Best { most, lines: Vec::new(), scores: BinaryHeap::new() }
+    }
+
+    /// No entry of this bound can be among the best.
+    fn is_over(&self, bound: f64) -> bool {
+        let worst = self.scores.peek().filter(|_| self.scores.len() >= self.most);
+        worst.is_some_and(|Reverse(worst)| worst.0 >= bound)
+    }
+
+    fn add(&mut self, lines: Vec<Ranked>) {
+        if let Some(top) = lines.first() {
+            self.scores.push(Reverse(Score(top.score())));
         }
-        Ok((arranged(best, most), true))
+        self.lines.extend(lines);
+        if self.scores.len() > self.most {
+            self.scores.pop();
+        }
+        // Those that fell far behind need not be kept.
+        if self.lines.len() > 2 * self.most * KEPT {
+            self.lines.sort_by(|a, b| b.score().total_cmp(&a.score()));
+            self.lines.truncate(self.most * KEPT);
+        }
     }
 }
 

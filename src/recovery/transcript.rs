@@ -222,11 +222,24 @@ impl<'b> Transcript<'b> {
         let wanted = wanted.filter(|(entry, kind, role)| {
             may_be_wanted(*kind, *role) && session.line_bytes(*entry) <= MAX_ENTRY_BYTES
         });
+        self.map_entries(wanted.map(|(entry, ..)| entry), digest, take)
+    }
+
+    /// The same of these entries, in this order.
+    ///
+    /// Errors: those of [`Transcript::map`].
+    pub fn map_entries<T: Send>(
+        &self,
+        entries: impl IntoIterator<Item = EntryNo>,
+        digest: impl Fn(Candidate<'_>) -> Result<T> + Sync,
+        take: impl FnMut(T) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let session = self.branch.session;
         let candidate = |entry, line: &[u8]| {
             let (kind, role) = (session.kind(entry), session.role(entry));
             digest(Candidate { transcript: self, entry, kind, role, line })
         };
-        session.map_lines(wanted.map(|(entry, ..)| entry), candidate, take)
+        session.map_lines(entries, candidate, take)
     }
 
     /// The entry with this id, `None` if it is not in this history.
