@@ -172,6 +172,24 @@ fn floor(line: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0)
 }
 
+/// The parts of a line that can have terms in them, cut where words end: where one is spelled.
+fn runs(line: &str, terms: &Terms) -> Vec<Range<usize>> {
+    // Other letters have spellings that are not searched for.
+    if !line.is_ascii() || !terms.are_ascii() {
+        return vec![0..line.len()];
+    }
+    let bytes = line.as_bytes();
+    let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let mut places = terms.any.places(line);
+    let (mut runs, mut from) = (Vec::new(), 0);
+    while let Some(place) = places.from(from) {
+        let start = place - bytes[..place].iter().rev().take_while(is_of_word).count();
+        from = place + bytes[place..].iter().take_while(is_of_word).count().max(1);
+        runs.push(start..from);
+    }
+    runs
+}
+
 /// How well a line fits, or the best part of a long one, and where that part is. Adds up how
 /// often each term stands in it.
 fn fit(
@@ -181,14 +199,17 @@ fn fit(
     counts: &mut [f64],
 ) -> Option<(f64, Range<usize>)> {
     let mut places: Vec<Place> = Vec::new();
-    words(line, |at, word, _| {
-        terms.take(word, |term, share| {
-            counts[term] += share;
-            if places.len() < MAX_PLACES {
-                places.push(Place { at, end: line.len().min(at + word.len()), term, share });
-            }
+    for run in runs(line, terms) {
+        words(&line[run.clone()], |at, word, _| {
+            let at = run.start + at;
+            terms.take(word, |term, share| {
+                counts[term] += share;
+                if places.len() < MAX_PLACES {
+                    places.push(Place { at, end: line.len().min(at + word.len()), term, share });
+                }
+            });
         });
-    });
+    }
     places.sort_by_key(|place| place.at);
     let mut best: Option<(f64, &[Place])> = None;
     let mut first = 0;

@@ -38,6 +38,10 @@ impl Terms {
         })
     }
 
+    pub fn are_ascii(&self) -> bool {
+        self.words.iter().all(|word| word.is_ascii())
+    }
+
     /// Which of the words may stand in the line, as bits.
     pub fn mask(&self, line: &[u8], role: Role) -> u64 {
         let mut mask = 0;
