@@ -82,7 +82,7 @@ impl Error {
     /// The text as it is told: in one line, with nothing in it that a terminal obeys, and not longer
     /// than somebody reads. What is wrong may be quoted in it, and that can be anything.
     pub fn told(&self) -> String {
-        clip(&visible_line(&self.to_string()), TOLD_CHARS)
+        clip(&visible_line(&self.to_string()), TOLD_CHARS).into_owned()
     }
 
     /// What the reader can do about it, in one sentence.

@@ -77,8 +77,8 @@ impl Status {
         let startup =
             startup::select(branch, &edits, history.startup, around.instructions, around.cwd)?;
         let pin = |pin: pins::Pin| {
-            let label = escape_metadata(&clip(&pin.label, 60));
-            format!("{} ({}, {label})", pin.entry, escape_metadata(&clip(&pin.what, 60)))
+            let (label, what) = (clip(&pin.label, 60), clip(&pin.what, 60));
+            format!("{} ({}, {})", pin.entry, escape_metadata(&label), escape_metadata(&what))
         };
         let read = |read: &startup::StartupRead| {
             format!("{} ({})", escape_metadata(&read.path), read.entry)
@@ -259,9 +259,10 @@ fn last(branch: &Branch, number: usize) -> Result<Option<Last>> {
     let details = compaction.details.as_deref().and_then(crate::json::Fields::parse);
     Ok(Some(Last {
         at: read.timestamp.unwrap_or_else(|| "an unknown time".into()),
-        kind: details
-            .and_then(|details| details.string("kind"))
-            .map_or_else(|| "summary by a model".into(), |kind| escape_metadata(&clip(&kind, 60))),
+        kind: details.and_then(|details| details.string("kind")).map_or_else(
+            || "summary by a model".into(),
+            |kind| escape_metadata(&clip(&kind, 60)).into_owned(),
+        ),
         tokens_before: compaction.tokens_before.unwrap_or(0.0).max(0.0) as u64,
         tokens_after: estimate::context_tokens(&Projection::at(branch, position + 1)?)?,
         number,

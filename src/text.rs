@@ -6,9 +6,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Cuts after `limit` characters and marks the cut with one ellipsis. Never cuts inside an escape
 /// sequence of a JSON text (`\u00e9`, `\n`): half an escape would read as something else.
-pub fn clip_json(text: &str, limit: usize) -> String {
-    let Some((mut end, _)) = text.char_indices().nth(limit) else {
-        return text.to_owned();
+pub fn clip_json(text: &str, limit: usize) -> Cow<'_, str> {
+    let Some(mut end) = end_of(text, limit) else {
+        return Cow::Borrowed(text);
     };
     // An escape is at most six characters long; look back for one that starts before the cut.
     let head = &text.as_bytes()[..end];
@@ -21,15 +21,23 @@ pub fn clip_json(text: &str, limit: usize) -> String {
             end = run_end;
         }
     }
-    format!("{}…", &text[..end])
+    Cow::Owned(format!("{}…", &text[..end]))
 }
 
 /// Cuts after `limit` characters and marks the cut with one ellipsis.
-pub fn clip(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
+pub fn clip(text: &str, limit: usize) -> Cow<'_, str> {
+    match end_of(text, limit) {
+        None => Cow::Borrowed(text),
+        Some(end) => Cow::Owned(format!("{}…", &text[..end])),
     }
+}
+
+/// Where the first `limit` characters end, if there are more.
+fn end_of(text: &str, limit: usize) -> Option<usize> {
+    if text.len() <= limit {
+        return None;
+    }
+    text.char_indices().nth(limit).map(|(end, _)| end)
 }
 
 /// The longest beginning of at most `limit` characters that ends where a person sees a character
@@ -77,8 +85,12 @@ fn is_unseen(c: char) -> bool {
 
 /// Escapes what could break metadata out of its line or tag, or show it as something else: control
 /// characters, separators, marks of direction, angle brackets. Never applied to prose.
-pub fn escape_metadata(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+pub fn escape_metadata(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'<' | b'>');
+    if text.bytes().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
             '\n' => out.push_str("\\n"),
@@ -89,7 +101,7 @@ pub fn escape_metadata(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Text as a page shows it: terminal controls and other invisible characters as escapes, lines
@@ -125,7 +137,7 @@ pub fn visible_line(text: &str) -> String {
 
 /// [`escape_metadata`] for a value between double quotes.
 pub fn escape_attribute(text: &str) -> String {
-    escape_metadata(&text.replace('\\', "\\\\").replace('"', "\\\""))
+    escape_metadata(&text.replace('\\', "\\\\").replace('"', "\\\"")).into_owned()
 }
 
 /// An estimate of the tokens of a text: four ASCII characters, one Chinese, Japanese, Korean

@@ -70,7 +70,7 @@ fn with_branch<T>(
     look: impl FnOnce(&pi_stet::session::Branch) -> T,
 ) -> Result<T, Error> {
     let branch = RawValue::from_string(story.branch()).expect("each line is an object");
-    assert_eq!(elements(&branch).len(), story.lines.len());
+    assert_eq!(elements((&*branch).into()).len(), story.lines.len());
     let header =
         Header { id: story.id.clone(), cwd: story.cwd.clone(), version: 3.0, parent_session: None };
     let session = Session::from_branch(&branch, header, Default::default(), Reading::AsPi)?;

@@ -82,8 +82,9 @@ impl<'c, 'b, 's, 'a> Collector<'c, 'b, 's, 'a> {
             Body::ToolResult(result) => self.result(position, id, &result)?,
             Body::Bash(bash) if bash.excluded => return Ok(()),
             Body::Bash(bash) => {
-                let command = escape_metadata(&abbreviate_cwd(&bash.command, self.cwd));
-                let mut line = Line::new(Kind::Command, id, one_line(&command, ERROR_CHARS));
+                let command = abbreviate_cwd(&bash.command, self.cwd);
+                let command = one_line(&escape_metadata(&command), ERROR_CHARS);
+                let mut line = Line::new(Kind::Command, id, command);
                 line.outcome = match bash.exit_code {
                     Some(code) if !bash.cancelled => {
                         Some(if code == 0.0 { Outcome::Ok } else { Outcome::Error })
@@ -96,7 +97,8 @@ impl<'c, 'b, 's, 'a> Collector<'c, 'b, 's, 'a> {
                 return Ok(());
             }
             Body::Custom { custom_type, .. } => {
-                let name = escape_metadata(&one_line(&custom_type, ARGUMENT_CHARS));
+                let name = one_line(&custom_type, ARGUMENT_CHARS);
+                let name = escape_metadata(&name).into_owned();
                 self.push(position, Line::new(Kind::Custom, id, name));
             }
             Body::BranchSummary { summary } => {
@@ -176,7 +178,8 @@ impl<'c, 'b, 's, 'a> Collector<'c, 'b, 's, 'a> {
             }
             // Its call is not in this stretch, or not certain.
             (None, Some(error)) => {
-                let name = escape_metadata(&one_line(&result.tool_name, ARGUMENT_CHARS));
+                let name = one_line(&result.tool_name, ARGUMENT_CHARS);
+                let name = escape_metadata(&name);
                 self.push(position, Line::new(Kind::Failed, id, format!("{name}: {error}")));
             }
             (None, None) => {}
@@ -222,7 +225,8 @@ pub fn ask(content: &[Block], entry: &str) -> String {
         .filter_map(|block| match block {
             Block::Text(text) => Some(text.clone()),
             Block::Image { mime_type, bytes } => {
-                let kind = escape_metadata(&one_line(mime_type, ARGUMENT_CHARS));
+                let kind = one_line(mime_type, ARGUMENT_CHARS);
+                let kind = escape_metadata(&kind);
                 Some(format!("[image {kind}, {}, entry {entry}]", byte_size(*bytes)))
             }
             Block::Thinking(_) | Block::ToolCall(_) => None,
@@ -241,15 +245,16 @@ pub fn is_injected(text: &str) -> bool {
 
 /// A call with the argument that tells most.
 fn called(call: &ToolCall, cwd: &str) -> String {
-    let name = escape_metadata(&one_line(&call.name, ARGUMENT_CHARS));
+    let name = one_line(&call.name, ARGUMENT_CHARS);
+    let name = escape_metadata(&name);
     if call.name == TOOL {
-        return name;
+        return name.into_owned();
     }
     match main_argument(call, cwd) {
         Some(argument) => {
             format!("{name} {}", escape_metadata(&one_line(&argument, ARGUMENT_CHARS)))
         }
-        None => name,
+        None => name.into_owned(),
     }
 }
 
@@ -273,8 +278,8 @@ fn main_argument(call: &ToolCall, cwd: &str) -> Option<String> {
     if let Some(key) = key {
         let value = arguments.string(key)?;
         return Some(match *key {
-            "command" => abbreviate_cwd(&value, cwd),
-            "path" | "file_path" | "filePath" => relative(&value, cwd),
+            "command" => abbreviate_cwd(&value, cwd).into_owned(),
+            "path" | "file_path" | "filePath" => relative(&value, cwd).into_owned(),
             _ => value,
         });
     }

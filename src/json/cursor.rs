@@ -64,12 +64,20 @@ impl<'a> Cursor<'a> {
     /// object, or `each` says so.
     pub fn object(
         &mut self,
-        mut each: impl FnMut(Cow<'a, str>, &mut Cursor<'a>) -> Option<()>,
+        each: impl FnMut(Cow<'a, str>, &mut Cursor<'a>) -> Option<()>,
     ) -> Option<()> {
         self.take(b'{')?;
-        if self.peek()? == b'}' {
-            return self.take(b'}');
+        match self.peek()? {
+            b'}' => self.take(b'}'),
+            _ => self.fields(each),
         }
+    }
+
+    /// The same from a key on.
+    pub fn fields(
+        &mut self,
+        mut each: impl FnMut(Cow<'a, str>, &mut Cursor<'a>) -> Option<()>,
+    ) -> Option<()> {
         loop {
             self.space();
             let key = self.string()?;
@@ -135,8 +143,7 @@ impl<'a> Cursor<'a> {
     pub fn value(&mut self) -> Option<Raw<'a>> {
         self.space();
         let start = self.at;
-        // The brackets that are open, innermost last.
-        let mut open: Vec<u8> = Vec::new();
+        let mut open = Open::default();
         loop {
             match self.peek()? {
                 b'"' => self.pass_string()?,
@@ -156,7 +163,7 @@ impl<'a> Cursor<'a> {
                 _ => self.number()?,
             }
             loop {
-                let Some(bracket) = open.last().copied() else {
+                let Some(bracket) = open.last() else {
                     return Some(Raw(&self.text[start..self.at]));
                 };
                 let next = self.peek()?;
@@ -328,6 +335,40 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The brackets that are open.
+#[derive(Default)]
+struct Open {
+    /// The innermost ones, one bit for each, the last one in the lowest; a set bit is an object.
+    inner: u64,
+    depth: usize,
+    /// Those around them, so many in each as there are bits.
+    outer: Vec<u64>,
+}
+
+impl Open {
+    const BITS: usize = u64::BITS as usize;
+
+    fn push(&mut self, bracket: u8) {
+        if self.depth > 0 && self.depth.is_multiple_of(Open::BITS) {
+            self.outer.push(self.inner);
+        }
+        self.inner = self.inner << 1 | u64::from(bracket == b'{');
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.inner >>= 1;
+        self.depth -= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(Open::BITS) {
+            self.inner = self.outer.pop().unwrap_or_default();
+        }
+    }
+
+    fn last(&self) -> Option<u8> {
+        (self.depth > 0).then_some(if self.inner & 1 == 1 { b'{' } else { b'[' })
+    }
+}
+
 fn closing(bracket: u8) -> u8 {
     if bracket == b'{' { b'}' } else { b']' }
 }
@@ -474,6 +515,17 @@ mod tests {
         let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
         assert_eq!(Raw::parse(&deep).map(Raw::get), Some(deep.as_str()));
         assert_eq!(Raw::parse(&deep[1..]), None);
+        for depth in [1, 63, 64, 65, 127, 128, 129, 200] {
+            // Objects and lists in an order that does not repeat with the depth.
+            let is_object = |at: &usize| at * at / 7 % 2 == 0;
+            let open = |at| if is_object(&at) { "{\"a\":" } else { "[" };
+            let close = |at| if is_object(&at) { "}" } else { "]" };
+            let opened: String = (0..depth).map(open).collect();
+            let closed: String = (0..depth).rev().map(close).collect();
+            assert!(Raw::parse(&format!("{opened}0{closed}")).is_some(), "{depth}");
+            let swapped = closed.replace('}', "x").replace(']', "}").replace('x', "]");
+            assert!(Raw::parse(&format!("{opened}0{swapped}")).is_none(), "{depth}");
+        }
     }
 
     fn json() -> impl Strategy<Value = String> {

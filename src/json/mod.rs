@@ -36,6 +36,17 @@ impl<'a> Fields<'a> {
         cursor.end().map(|()| Fields(all))
     }
 
+    /// Reads what is left of an object's text from one of its keys on.
+    pub fn parse_rest(text: &'a str) -> Option<Fields<'a>> {
+        let mut cursor = Cursor::new(text);
+        let mut all = Vec::with_capacity(8);
+        cursor.fields(|key, cursor| {
+            all.push((key, cursor.value()?));
+            Some(())
+        })?;
+        cursor.end().map(|()| Fields(all))
+    }
+
     /// The raw value of `key`; absent and `null` are told apart.
     pub fn raw(&self, key: &str) -> Option<Raw<'a>> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
@@ -49,6 +60,11 @@ impl<'a> Fields<'a> {
     /// A string value; `None` for any other type.
     pub fn string(&self, key: &str) -> Option<String> {
         string(self.raw(key)?)
+    }
+
+    /// The same, borrowed where it has no escapes.
+    pub fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        text(self.raw(key)?)
     }
 
     /// The boolean at a key; `None` where there is none or something else.

@@ -79,7 +79,7 @@ fn row(entry: &EntryText) -> String {
         let call = section.kind == SectionKind::ToolCall;
         let call = if call { format!("{}: ", entry.tag(section)) } else { String::new() };
         // The escapes of what is invisible take room too.
-        Some(clip(&visible(&clip(&format!("{call}{line}"), PREVIEW)), PREVIEW))
+        Some(clip(&visible(&clip(&format!("{call}{line}"), PREVIEW)), PREVIEW).into_owned())
     });
     let preview = first.unwrap_or_default();
     let space = if preview.is_empty() { "" } else { "  " };

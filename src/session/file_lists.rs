@@ -49,10 +49,18 @@ impl FileLists {
     pub fn touch(&mut self, path: &str, failed: bool, changed: bool, edit: Option<&str>) {
         self.clock += 1;
         let list = if changed { &mut self.modified } else { &mut self.read };
-        let touch = list.entry(path.to_owned()).or_default();
+        // Mostly the path is there already, and a key of its own is not needed.
+        let touch = match list.get_mut(path) {
+            Some(touch) => touch,
+            None => list.entry(path.to_owned()).or_default(),
+        };
         touch.at = self.clock;
-        if !failed || !touch.worked {
-            touch.edit = edit.map(str::to_owned).or(touch.edit.take());
+        if (!failed || !touch.worked)
+            && let Some(edit) = edit
+        {
+            let last = touch.edit.get_or_insert_default();
+            last.clear();
+            last.push_str(edit);
         }
         touch.worked |= !failed;
     }
@@ -187,7 +195,7 @@ fn block(
 fn shown(path: &str) -> String {
     match path.contains(" (") || path.contains(" [") {
         true => format!("\"{}\"", escape_attribute(path)),
-        false => escape_metadata(path),
+        false => escape_metadata(path).into_owned(),
     }
 }
 

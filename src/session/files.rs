@@ -41,13 +41,19 @@ pub struct FileOperation {
 
 /// The file that a call names, as a path relative to the working directory where it lies inside.
 pub fn of_call(call: &ToolCall, cwd: &str) -> Option<(Operation, String)> {
-    let operation = Operation::of_tool(&call.name)?;
-    let path = Fields::parse(&call.arguments)?.string("path").filter(|path| !path.is_empty())?;
-    Some((operation, paths::relative(&path, cwd)))
+    Operation::of_tool(&call.name)?;
+    of_arguments(&call.name, &Fields::parse(&call.arguments)?, cwd)
+}
+
+/// The same where the arguments were read already.
+pub fn of_arguments(tool: &str, arguments: &Fields, cwd: &str) -> Option<(Operation, String)> {
+    let operation = Operation::of_tool(tool)?;
+    let path = arguments.text("path").filter(|path| !path.is_empty())?;
+    Some((operation, paths::relative(&path, cwd).into_owned()))
 }
 
 pub fn of_nested_call(call: &NestedCall, cwd: &str) -> Option<(Operation, String)> {
     let operation = Operation::of_tool(&call.name)?;
     let path = call.path.as_deref().filter(|path| !path.is_empty())?;
-    Some((operation, paths::relative(path, cwd)))
+    Some((operation, paths::relative(path, cwd).into_owned()))
 }

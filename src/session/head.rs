@@ -176,8 +176,7 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
 
     let at = memchr::memmem::rfind(end, b",\"isError\":")?;
     let inside = json::mend(end[at + 1..].strip_suffix(b"}")?);
-    let object = format!("{{{inside}");
-    let fields = Fields::parse(&object)?;
+    let fields = Fields::parse_rest(&inside)?;
     // What was read at the start must not stand here again.
     if fields.iter().any(|(key, _)| matches!(key, "role" | "toolCallId" | "toolName" | "content")) {
         return None;
@@ -207,8 +206,7 @@ pub fn compaction_outline(start: &[u8], end: &[u8]) -> Option<Entry> {
     let at = memchr::memmem::rfind(end, key)?;
     // Without the quote that ends the summary and the comma, what is left is an object's inside.
     let inside = json::mend(&end[at + 2..]);
-    let object = format!("{{{inside}");
-    let fields = Fields::parse(&object)?;
+    let fields = Fields::parse_rest(&inside)?;
     Some(Entry::new(
         Some(text(timestamp)?.into_owned()),
         Body::Compaction(super::entry::compaction(&fields, super::Detail::Kept)),

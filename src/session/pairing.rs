@@ -32,8 +32,11 @@ pub struct Pairing<R> {
 }
 
 struct Open {
-    /// The calls with this id that have no result yet, and their tools.
-    calls: Vec<(CallNo, String)>,
+    /// The first call with this id that has no result yet, and its tool.
+    call: CallNo,
+    tool: String,
+    /// Calls with this id that have no result yet.
+    count: usize,
     /// While two calls with one id were open, none of their results is certain.
     ambiguous: bool,
 }
@@ -49,12 +52,10 @@ impl<R> Pairing<R> {
         let number = self.paired.len();
         self.paired.push(None);
         if !id.is_empty() {
-            let open = self
-                .open
-                .entry(id.to_owned())
-                .or_insert_with(|| Open { calls: Vec::new(), ambiguous: false });
-            open.ambiguous |= !open.calls.is_empty();
-            open.calls.push((number, tool.to_owned()));
+            let first = || Open { call: number, tool: tool.to_owned(), count: 0, ambiguous: false };
+            let open = self.open.entry(id.to_owned()).or_insert_with(first);
+            open.ambiguous |= open.count > 0;
+            open.count += 1;
         }
         number
     }
@@ -70,13 +71,16 @@ impl<R> Pairing<R> {
         let open = self.open.get_mut(id)?;
         if open.ambiguous {
             // As many results as calls: whatever comes later under this id is certain again.
-            open.calls.pop();
-            if open.calls.is_empty() {
+            open.count -= 1;
+            if open.count == 0 {
                 self.open.remove(id);
             }
             return None;
         }
-        let number = open.calls.first().filter(|(_, name)| name == tool)?.0;
+        if open.tool != tool {
+            return None;
+        }
+        let number = open.call;
         self.open.remove(id);
         let outcome = match is_error {
             Some(true) => Outcome::Error,

@@ -1,35 +1,44 @@
 //! Paths as text: nothing here looks at a disk.
 
+use std::borrow::Cow;
+
 /// A path as a checkpoint shows it and file lists compare it: relative inside the working
 /// directory (`.` for the directory itself), unchanged outside. Pi's `@` prefix is dropped; what
 /// would be read as another path without a `./` before it has one.
-pub fn relative(path: &str, cwd: &str) -> String {
+pub fn relative<'p>(path: &'p str, cwd: &str) -> Cow<'p, str> {
     let path = path.strip_prefix('@').filter(|rest| !rest.is_empty()).unwrap_or(path);
     let shown = inside(path, cwd);
     let means_another = shown.starts_with('@') || (shown.starts_with('~') && path != shown);
-    if means_another { format!("./{shown}") } else { shown }
+    if means_another { Cow::Owned(format!("./{shown}")) } else { shown }
 }
 
-fn inside(path: &str, cwd: &str) -> String {
+fn inside<'p>(path: &'p str, cwd: &str) -> Cow<'p, str> {
     let cwd_root = cwd.trim_end_matches('/');
     if path.starts_with('/') {
         let normal = normalize(path);
         if cwd_root.is_empty() {
             return normal;
         }
-        return match normal.strip_prefix(normalize(cwd_root).as_str()) {
-            Some("") => ".".to_owned(),
-            Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
+        return match normal.strip_prefix(&*normalize(cwd_root)) {
+            Some("") => Cow::Borrowed("."),
+            Some(rest) if rest.starts_with('/') => {
+                let begin = normal.len() - rest.len() + 1;
+                match normal {
+                    Cow::Borrowed(normal) => Cow::Borrowed(&normal[begin..]),
+                    Cow::Owned(normal) => Cow::Owned(normal[begin..].to_owned()),
+                }
+            }
             _ => normal,
         };
     }
     if path.starts_with('~') || path.is_empty() {
-        return path.to_owned();
+        return Cow::Borrowed(path);
     }
     let normal = normalize(path);
     if normal.starts_with("..") && is_absolute(cwd_root) {
         // `../x` may lead back into the directory or out of it; the absolute form tells.
-        return inside(&normalize(&format!("{cwd_root}/{normal}")), cwd);
+        let absolute = format!("{cwd_root}/{normal}");
+        return Cow::Owned(inside(&normalize(&absolute), cwd).into_owned());
     }
     normal
 }
@@ -39,8 +48,12 @@ pub fn is_absolute(path: &str) -> bool {
 }
 
 /// Takes out `.`, `..` and double separators, by the letters alone.
-fn normalize(path: &str) -> String {
+fn normalize(path: &str) -> Cow<'_, str> {
     let absolute = path.starts_with('/');
+    let mut inner = path.strip_prefix('/').unwrap_or(path).split('/');
+    if inner.all(|part| !matches!(part, "" | "." | "..")) {
+        return Cow::Borrowed(path);
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -53,19 +66,19 @@ fn normalize(path: &str) -> String {
         }
     }
     let joined = parts.join("/");
-    match (absolute, joined.is_empty()) {
+    Cow::Owned(match (absolute, joined.is_empty()) {
         (true, _) => format!("/{joined}"),
         (false, true) => ".".to_owned(),
         (false, false) => joined,
-    }
+    })
 }
 
 /// The working directory as `.` in a shell command, where it stands as a path of its own or as the
 /// beginning of one.
-pub fn abbreviate_cwd(command: &str, cwd: &str) -> String {
+pub fn abbreviate_cwd<'c>(command: &'c str, cwd: &str) -> Cow<'c, str> {
     let cwd = cwd.trim_end_matches('/');
-    if cwd.is_empty() {
-        return command.to_owned();
+    if cwd.is_empty() || !command.contains(cwd) {
+        return Cow::Borrowed(command);
     }
     let mut out = String::with_capacity(command.len());
     let mut rest = command;
@@ -79,7 +92,7 @@ pub fn abbreviate_cwd(command: &str, cwd: &str) -> String {
         rest = after;
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 fn is_path_character(c: char) -> bool {

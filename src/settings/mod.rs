@@ -245,7 +245,8 @@ impl Settings {
 
     fn take_envelope(&mut self, given: &Map<String, Value>) {
         let mut problem = |key: &str, value: &Value| {
-            let value = clip(&value.to_string(), SHOWN_CHARS);
+            let value = value.to_string();
+            let value = clip(&value, SHOWN_CHARS);
             self.problems
                 .push(format!("settings.{key} is {value}, which is not usable; it is ignored."));
         };

@@ -3,6 +3,7 @@
 
 use super::item::ItemKind;
 use super::signature::{ARGUMENT_CHARS, signature};
+use crate::json::Fields;
 use crate::session::estimate;
 use crate::session::files::{self, Operation};
 use crate::session::pairing::Outcome;
@@ -66,7 +67,8 @@ impl Piece {
                 return None;
             }
             Body::Custom { custom_type, .. } => {
-                let name = escape_metadata(&clip(&custom_type, ARGUMENT_CHARS));
+                let name = clip(&custom_type, ARGUMENT_CHARS);
+                let name = escape_metadata(&name);
                 let text = format!("[Custom]: {name} [content removed {id}]");
                 vec![Part::Text(ItemKind::Custom, text)]
             }
@@ -128,12 +130,13 @@ fn assistant(id: &str, message: Assistant, cwd: &str) -> Vec<Part> {
                 let id = std::mem::take(&mut call.id);
                 match calls.last_mut().filter(|last| last.is_of(&call)) {
                     Some(last) => last.ids.push(id),
-                    None => calls.push(Repeated {
-                        signature: signature(&call, cwd),
-                        operation: files::of_call(&call, cwd),
-                        call,
-                        ids: vec![id],
-                    }),
+                    None => {
+                        let arguments = Fields::parse(&call.arguments);
+                        let signature = signature(&call, arguments.as_ref(), cwd);
+                        let operation =
+                            arguments.and_then(|a| files::of_arguments(&call.name, &a, cwd));
+                        calls.push(Repeated { signature, operation, call, ids: vec![id] });
+                    }
                 }
             }
             Block::Thinking(_) | Block::Image { .. } => {}
@@ -187,19 +190,21 @@ fn bash(id: &str, bash: &Bash, cwd: &str) -> Part {
     };
     // The entry holds command and output alike, so it is named whatever the outcome.
     let label = label(outcome, Some(id));
-    let command = escape_metadata(&abbreviate_cwd(&bash.command, cwd));
+    let command = abbreviate_cwd(&bash.command, cwd);
+    let command = escape_metadata(&command);
     Part::Text(ItemKind::Bash, format!("[User bash]: $ {command} {label}"))
 }
 
 /// `[ok 9f3c2a1b]`: the outcome and the entry that holds the output.
 pub fn label(outcome: Outcome, entry: Option<&str>) -> String {
     match entry {
-        Some(entry) => format!("[{} {entry}]", outcome.label()),
-        None => format!("[{}]", outcome.label()),
+        Some(entry) => ["[", outcome.label(), " ", entry, "]"].concat(),
+        None => ["[", outcome.label(), "]"].concat(),
     }
 }
 
 fn image_note(mime_type: &str, bytes: u64, entry: &str) -> String {
-    let kind = escape_metadata(&clip(mime_type, ARGUMENT_CHARS));
+    let kind = clip(mime_type, ARGUMENT_CHARS);
+    let kind = escape_metadata(&kind);
     format!("[image {kind}, {}, entry {entry}]", byte_size(bytes))
 }

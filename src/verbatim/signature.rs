@@ -1,5 +1,7 @@
 //! A tool call as a short signature: display notation, not a call that could be replayed.
 
+use std::borrow::Cow;
+
 use crate::json::{self, Fields, Raw};
 use crate::session::ToolCall;
 use crate::session::paths::{abbreviate_cwd, relative};
@@ -8,48 +10,67 @@ use crate::text::{clip, clip_json, escape_metadata};
 /// Characters of JSON text that an argument shows at most.
 pub const ARGUMENT_CHARS: usize = 160;
 
-/// `name(key=value, …)` in the order the model gave the arguments.
-pub fn signature(call: &ToolCall, cwd: &str) -> String {
-    let name = escape_metadata(&clip(&call.name, ARGUMENT_CHARS));
-    let Some(arguments) = Fields::parse(&call.arguments) else {
-        return format!("{name}({})", shown(&call.arguments));
-    };
-    let shown: Vec<String> = arguments
-        .iter()
-        .map(|(key, raw)| {
-            let value = argument(&call.name, key, raw, cwd);
-            format!("{}={value}", escape_metadata(&clip(key, ARGUMENT_CHARS)))
-        })
-        .collect();
-    format!("{name}({})", shown.join(", "))
+/// `name(key=value, …)` in the order the model gave the arguments. `arguments` are those of the
+/// call, if they are an object.
+pub fn signature(call: &ToolCall, arguments: Option<&Fields>, cwd: &str) -> String {
+    let mut out = String::with_capacity(call.name.len() + call.arguments.len().min(160) + 16);
+    out.push_str(&escape_metadata(&clip(&call.name, ARGUMENT_CHARS)));
+    out.push('(');
+    match arguments {
+        None => out.push_str(&shown(&call.arguments)),
+        Some(arguments) => {
+            for (at, (key, raw)) in arguments.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                out.push_str(&escape_metadata(&clip(key, ARGUMENT_CHARS)));
+                out.push('=');
+                out.push_str(&argument(&call.name, key, raw, cwd));
+            }
+        }
+    }
+    out.push(')');
+    out
 }
 
-fn argument(tool: &str, key: &str, raw: Raw, cwd: &str) -> String {
-    let text = || json::string(raw);
+fn argument<'a>(tool: &str, key: &str, raw: Raw<'a>, cwd: &str) -> Cow<'a, str> {
+    let text = || json::text(raw);
     match (tool, key) {
         ("read" | "write" | "edit" | "ls" | "find" | "grep", "path" | "file_path" | "filePath") => {
             match text() {
-                Some(path) => escape_metadata(&quoted(&relative(&path, cwd))),
+                Some(path) => owned(escape_metadata(&quoted(&relative(&path, cwd)))),
                 None => shown(raw.get()),
             }
         }
-        ("write", "content") => String::new(),
-        ("edit", "edits") if raw.get().starts_with('[') => json::elements(raw).len().to_string(),
+        ("write", "content") => Cow::Borrowed(""),
+        ("edit", "edits") if raw.get().starts_with('[') => {
+            Cow::Owned(json::elements(raw).len().to_string())
+        }
         ("edit", "oldText" | "newText") => match text() {
-            Some(text) => format!("{} chars", text.chars().count()),
+            Some(text) => Cow::Owned(format!("{} chars", text.chars().count())),
             None => shown(raw.get()),
         },
         ("bash" | "powershell", "command") => match text() {
-            Some(command) => shown(&quoted(&abbreviate_cwd(&command, cwd))),
+            Some(command) => owned(shown(&quoted(&abbreviate_cwd(&command, cwd)))),
             None => shown(raw.get()),
         },
         _ => shown(raw.get()),
     }
 }
 
+fn owned<'a>(text: Cow<str>) -> Cow<'a, str> {
+    Cow::Owned(text.into_owned())
+}
+
 /// A JSON text, abbreviated.
-fn shown(json: &str) -> String {
-    escape_metadata(&clip_json(&json::compact(json), ARGUMENT_CHARS))
+fn shown(json: &str) -> Cow<'_, str> {
+    match json::compact(json) {
+        Cow::Borrowed(json) => match clip_json(json, ARGUMENT_CHARS) {
+            Cow::Borrowed(json) => escape_metadata(json),
+            Cow::Owned(json) => owned(escape_metadata(&json)),
+        },
+        Cow::Owned(json) => owned(escape_metadata(&clip_json(&json, ARGUMENT_CHARS))),
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -62,7 +83,7 @@ mod tests {
 
     fn shown_for(name: &str, arguments: &str) -> String {
         let call = ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() };
-        signature(&call, "/home/dev/app")
+        signature(&call, Fields::parse(&call.arguments).as_ref(), "/home/dev/app")
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::session::files::{FileOperation, Operation};
 use crate::session::pairing::{CallNo, Outcome, Pairing};
 use crate::session::projection::Projection;
-use crate::session::{Detail, ToolCall};
+use crate::session::{Detail, EntryNo, ToolCall};
 
 /// What one compaction takes out of the context.
 #[derive(Debug, Default)]
@@ -37,12 +37,17 @@ pub fn derive(context: &Projection, range: std::ops::Range<usize>, cwd: &str) ->
     context.map(range, Detail::Kept, digest, |piece| {
         builder.piece(session.id(piece.entry), piece);
     })?;
-    Ok(builder.finish())
+    let ends = builder.ends;
+    let mut span = builder.finish();
+    span.first = ends.map(|(first, _)| session.id(first).to_owned());
+    span.last = ends.map(|(_, last)| session.id(last).to_owned());
+    Ok(span)
 }
 
 #[derive(Default)]
 struct Builder {
     span: Span,
+    ends: Option<(EntryNo, EntryNo)>,
     drafts: Vec<Draft>,
     pairing: Pairing<String>,
     operations: Vec<(FileOperation, Option<CallNo>)>,
@@ -67,11 +72,10 @@ impl Builder {
         let span = &mut self.span;
         span.entries += 1;
         span.tokens += piece.tokens;
-        if span.first.is_none() {
-            span.first = Some(id.to_owned());
+        if self.ends.is_none() {
             span.from.clone_from(&piece.timestamp);
         }
-        span.last = Some(id.to_owned());
+        self.ends = Some((self.ends.map_or(piece.entry, |(first, _)| first), piece.entry));
         span.to = piece.timestamp.or(span.to.take());
         // A message of nothing but one call, the same as before it: only its outcome is new.
         let single = match piece.parts.as_slice() {
@@ -142,7 +146,7 @@ impl Builder {
     }
 
     fn finish(self) -> Span {
-        let Builder { mut span, drafts, pairing, operations } = self;
+        let Builder { mut span, drafts, pairing, operations, .. } = self;
         span.items = drafts.into_iter().map(|draft| finished(draft, &pairing)).collect();
         span.operations = operations
             .into_iter()
@@ -161,7 +165,9 @@ fn finished(draft: Draft, pairing: &Pairing<String>) -> Item {
         Draft::Done(item) => return item,
         Draft::Calls { entry, calls } => (entry, calls),
     };
-    let mut text = String::from("[Assistant tool calls]: ");
+    let signatures: usize = calls.iter().map(|made| made.signature.len() + 24).sum();
+    let mut text = String::with_capacity(24 + signatures);
+    text.push_str("[Assistant tool calls]: ");
     for (at, made) in calls.into_iter().enumerate() {
         if at > 0 {
             text.push_str("; ");

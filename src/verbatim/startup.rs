@@ -200,7 +200,7 @@ fn candidates(
                         {
                             let (offset, limit) =
                                 (arguments.number("offset"), arguments.number("limit"));
-                            calls.push((number, relative(&path, cwd), offset, limit));
+                            calls.push((number, relative(&path, cwd).into_owned(), offset, limit));
                         }
                     }
                 }
@@ -284,8 +284,8 @@ fn from(folder: &str, absolute: &str) -> String {
 /// A path in a home directory stays as it is: nobody here knows where that lies.
 fn absolute(path: &str, cwd: &str) -> String {
     match is_absolute(path) || path.starts_with('~') {
-        true => relative(path, ""),
-        false => relative(&format!("{cwd}/{path}"), ""),
+        true => relative(path, "").into_owned(),
+        false => relative(&format!("{cwd}/{path}"), "").into_owned(),
     }
 }
 

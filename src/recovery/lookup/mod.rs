@@ -124,7 +124,7 @@ impl Lookup<'_, '_> {
         }
         let overview = ranked(self.source, question, OVERVIEW)?.text;
         let state = State {
-            question: question.to_owned(),
+            question: question.to_string(),
             messages: vec![self.user(&wording::first_message(question, &overview))],
             calls: 0,
             turns: 0,
@@ -307,7 +307,7 @@ impl Lookup<'_, '_> {
             format!("\n\n{} {}", wording::incomplete(&clip(why, 900)), wording::FALLBACK)
         });
         let room = ANSWER.saturating_sub(tail.chars().count() + 1);
-        self.with_usage(usage, Outcome::step(status, clip(&checked, room) + &tail))
+        self.with_usage(usage, Outcome::step(status, format!("{}{tail}", clip(&checked, room))))
     }
 
     /// The ranked entries themselves.

@@ -289,7 +289,7 @@ fn difference(number: usize, item: &Item, other: &Item) -> String {
     let same = pairs.take_while(|(a, b)| a == b).count();
     let shown = |text: &str| {
         let from: String = text.chars().skip(same.saturating_sub(20)).take(61).collect();
-        escape_metadata(&clip(&from, 60))
+        escape_metadata(&clip(&from, 60)).into_owned()
     };
     format!(
         "item {number} of its span is not entry {}: it says \"{}\", the entry \"{}\"",

@@ -60,7 +60,8 @@ impl<'t> Text<'t> {
     /// What stands before the next part belongs to none.
     fn foreign(&mut self, bytes: usize) {
         if bytes > 0 && !std::mem::take(&mut self.astray) {
-            let shown = escape_metadata(&clip(self.rest[..bytes].trim(), 60));
+            let shown = clip(self.rest[..bytes].trim(), 60);
+            let shown = escape_metadata(&shown);
             self.problem(format!("\"{shown}\" is no part of a checkpoint"));
         }
     }
