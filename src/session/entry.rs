@@ -283,7 +283,7 @@ fn tool_result(message: &Fields, detail: Detail) -> ToolResult {
             Detail::All => content(message.raw("content"), detail),
             Detail::Kept => Vec::new(),
         },
-        nested_calls: nested_calls(message),
+        nested_calls: nested_calls(message.object("nestedCalls").as_ref()),
         status,
         truncated: detail == Detail::All && truncated,
     }
@@ -297,8 +297,8 @@ pub(super) fn tool_details(details: Option<&Fields>) -> (Option<String>, bool) {
 }
 
 /// The calls that a script made inside the tool.
-pub(super) fn nested_calls(message: &Fields) -> Vec<NestedCall> {
-    let calls = message.object("nestedCalls").map_or_else(Vec::new, |nested| nested.array("calls"));
+pub(super) fn nested_calls(nested: Option<&Fields>) -> Vec<NestedCall> {
+    let calls = nested.map_or_else(Vec::new, |nested| nested.array("calls"));
     calls.into_iter().filter_map(nested_call).collect()
 }
 

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::entry::{Body, Entry, ToolResult};
-use crate::json::{self, Fields};
+use crate::json::{self, Cursor, Fields};
 
 /// The type of an entry, in Pi's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,19 +176,27 @@ pub fn long_result(start: &[u8], end: &[u8]) -> Option<Entry> {
 
     let at = memchr::memmem::rfind(end, b",\"isError\":")?;
     let inside = json::mend(end[at + 1..].strip_suffix(b"}")?);
-    let fields = Fields::parse_rest(&inside)?;
-    // What was read at the start must not stand here again.
-    if fields.iter().any(|(key, _)| matches!(key, "role" | "toolCallId" | "toolName" | "content")) {
-        return None;
-    }
+    let mut cursor = Cursor::new(&inside);
+    let (mut is_error, mut nested) = (None, None);
+    cursor.fields(|key, cursor| {
+        match &*key {
+            "isError" => is_error = json::bool(cursor.value()?),
+            "nestedCalls" => nested = Fields::parse(cursor.value()?.get()),
+            // What was read at the start must not stand here again.
+            "role" | "toolCallId" | "toolName" | "content" => return None,
+            _ => drop(cursor.value()?),
+        }
+        Some(())
+    })?;
+    cursor.end()?;
     Some(Entry {
         timestamp: Some(text(timestamp)?.into_owned()),
         body: Body::ToolResult(ToolResult {
             call_id: text(call_id)?.into_owned(),
             tool_name: text(tool_name)?.into_owned(),
-            is_error: fields.bool("isError"),
+            is_error,
             content: Vec::new(),
-            nested_calls: super::entry::nested_calls(&fields),
+            nested_calls: super::entry::nested_calls(nested.as_ref()),
             status: None,
             truncated: false,
         }),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::entry::{Assistant, Bash, Block, Body, Detail, Entry, ToolCall, ToolResult};
-use super::entry::{decoded_len, tool_details, usage_tokens};
+use super::entry::{decoded_len, nested_calls, tool_details, usage_tokens};
 use crate::json::{self, Cursor, Fields, Raw};
 
 /// The line of a message; `None` says nothing about the line.
@@ -92,15 +92,16 @@ impl<'a> Message<'a> {
                     .and_then(|usage| usage_tokens(&usage)),
                 time: self.timestamp.and_then(json::number_in),
             }),
-            "toolResult" if self.nested_calls.is_none() => {
+            "toolResult" => {
                 let details = self.details.and_then(|details| Fields::parse(details.get()));
                 let (status, truncated) = tool_details(details.as_ref());
+                let nested = self.nested_calls.and_then(|nested| Fields::parse(nested.get()));
                 Body::ToolResult(ToolResult {
                     call_id: json::string(self.tool_call_id?)?,
                     tool_name: json::string(self.tool_name?)?,
                     is_error: self.is_error.and_then(json::bool),
                     content: self.content?,
-                    nested_calls: Vec::new(),
+                    nested_calls: nested_calls(nested.as_ref()),
                     status,
                     truncated: detail == Detail::All && truncated,
                 })

@@ -74,7 +74,8 @@ fn shown(json: &str) -> Cow<'_, str> {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // A text has a JSON form.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]
