@@ -65,7 +65,8 @@ pub fn envelopes(session: &Path) {
     let head = |line: &[u8]| -> Value { serde_json::from_slice(line).unwrap_or_default() };
     let leaf = head(lines.last().expect("a line"))["id"].clone();
     let is_request = |line: &&&[u8]| memchr::memmem::find(line, br#""role":"user""#).is_some();
-    let kept = lines.iter().rev().find(is_request).map(|line| head(line)["id"].clone());
+    let branch = branch(&lines);
+    let kept = branch.iter().rev().find(is_request).map(|line| head(line)["id"].clone());
     let envelope = |session: Value| {
         json!({
             "protocol": 1,
@@ -82,7 +83,7 @@ pub fn envelopes(session: &Path) {
     let shell = envelope(json!({ "id": ID, "cwd": CWD, "branch": ["HERE"] })).to_string();
     let (before, after) = shell.split_once("\"HERE\"").expect("the mark");
     let mut whole = before.as_bytes().to_vec();
-    whole.extend(branch(&lines).join(&b','));
+    whole.extend(branch.join(&b','));
     whole.extend(after.as_bytes());
     std::fs::write(&inline, whole).expect("room");
 }
