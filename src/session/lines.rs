@@ -27,7 +27,7 @@ impl Session<'_> {
             self.lines(&entries[groups[group].clone()], window, &digest)
         };
         shared_work::in_order(groups.len(), work, |made| {
-            for made in made {
+            for made in made.drain(..) {
                 if take(made)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

@@ -140,7 +140,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
         range: Range<usize>,
         detail: Detail,
         digest: impl Fn(EntryNo, Entry) -> Option<T> + Sync,
-        mut take: impl FnMut(T),
+        mut take: impl FnMut(&mut T),
     ) -> Result<()> {
         let session = self.branch.session;
         let chunk = |piece: usize| {
@@ -158,7 +158,7 @@ impl<'b, 's, 'a> Projection<'b, 's, 'a> {
         };
         let count = range.len().div_ceil(CHUNK);
         shared_work::in_order(count, work, |made| {
-            made.into_iter().for_each(&mut take);
+            made.iter_mut().for_each(&mut take);
             Ok(ControlFlow::Continue(()))
         })
     }

@@ -13,43 +13,75 @@ use crate::error::{Error, Result};
 const WAITING: usize = 4;
 
 /// Does `work` on the pieces 0 to `count`, each with the window of its thread, and hands over the
-/// results one after the other, until `take` has enough.
+/// results one after the other, until `take` has enough. What `take` leaves of a result is dropped
+/// by the thread that made it: an allocator makes one thread wait for the other if it frees what
+/// that one allocated.
 ///
 /// Errors: the first one, in the order of the pieces as far as they were begun; those of `take`.
 pub fn in_order<T: Send>(
     count: usize,
     work: impl Fn(usize, &mut Window) -> Result<T> + Sync,
-    mut take: impl FnMut(T) -> Result<ControlFlow<()>>,
+    mut take: impl FnMut(&mut T) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    let made: Mutex<Vec<(usize, Result<T>)>> = Mutex::default();
-    let made = || -> MutexGuard<_> { made.lock().unwrap_or_else(PoisonError::into_inner) };
-    let make = |piece: usize, window: &mut Window| {
+    let made: Results<T> = Results { ready: Mutex::default(), spent: Mutex::default() };
+    let make = |piece: usize, window: &mut Window, maker: Maker| {
+        if maker == Maker::Other {
+            let spent = std::mem::take(&mut *locked(&made.spent));
+            drop(spent);
+        }
         let result = work(piece, window);
-        made().push((piece, result));
-    };
-    let result_of = |piece: usize| {
-        let mut made = made();
-        let place = made.iter().position(|(other, _)| *other == piece)?;
-        Some(made.swap_remove(place).1)
+        locked(&made.ready).push((piece, maker, result));
     };
     let mut hand_over = |piece: usize| {
         // Who took it for the end would lose what comes after it.
-        let lost = || Err(Error::Defect(format!("piece {piece} was made and is not there")));
-        take(result_of(piece).unwrap_or_else(lost)?)
+        let lost = || Error::Defect(format!("piece {piece} was made and is not there"));
+        let (maker, result) = made.of(piece).ok_or_else(lost)?;
+        let mut result = result?;
+        let flow = take(&mut result);
+        if maker == Maker::Other {
+            locked(&made.spent).push(result);
+        }
+        flow
     };
     share(count, &make, &mut hand_over)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    /// The thread that takes the results.
+    Taker,
+    Other,
+}
+
+struct Results<T> {
+    ready: Mutex<Vec<(usize, Maker, Result<T>)>>,
+    /// What was left of those that the other thread made.
+    spent: Mutex<Vec<T>>,
+}
+
+impl<T> Results<T> {
+    fn of(&self, piece: usize) -> Option<(Maker, Result<T>)> {
+        let mut ready = locked(&self.ready);
+        let place = ready.iter().position(|(other, ..)| *other == piece)?;
+        let (_, maker, result) = ready.swap_remove(place);
+        Some((maker, result))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What does not depend on the kind of the results, and is there only once for all of them.
 fn share(
     count: usize,
-    make: &(dyn Fn(usize, &mut Window) + Sync),
+    make: &(dyn Fn(usize, &mut Window, Maker) + Sync),
     hand_over: &mut dyn FnMut(usize) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut window = Window::default();
     if count < 2 {
         return (0..count).try_for_each(|piece| {
-            make(piece, &mut window);
+            make(piece, &mut window, Maker::Taker);
             hand_over(piece).map(|_| ())
         });
     }
@@ -60,7 +92,7 @@ fn share(
         scope.spawn(|| {
             let (mut window, sender) = (Window::default(), sender);
             while let Some(piece) = begin() {
-                make(piece, &mut window);
+                make(piece, &mut window, Maker::Other);
                 // The receiver goes early after an error, or when there is enough.
                 if sender.send(piece).is_err() {
                     break;
@@ -80,7 +112,7 @@ fn share(
             } else if done.len() < WAITING
                 && let Some(piece) = begin()
             {
-                make(piece, &mut window);
+                make(piece, &mut window, Maker::Taker);
                 done.insert(piece);
             } else if let Ok(piece) = receiver.recv() {
                 done.insert(piece);
@@ -107,7 +139,7 @@ mod tests {
                 Ok((piece, std::hint::black_box(spun)))
             };
             in_order(count, work, |(piece, _)| {
-                taken.push(piece);
+                taken.push(*piece);
                 Ok(ControlFlow::Continue(()))
             })
             .unwrap();
@@ -123,8 +155,8 @@ mod tests {
                 _ if piece >= at => Err(Error::Defect(format!("piece {piece}"))),
                 _ => Ok(piece),
             };
-            let take = |piece| {
-                taken.push(piece);
+            let take = |piece: &mut usize| {
+                taken.push(*piece);
                 Ok(ControlFlow::Continue(()))
             };
             let error = in_order(50, work, take).unwrap_err();
@@ -137,8 +169,8 @@ mod tests {
     fn enough_is_enough() {
         for enough in [1, 2, 30] {
             let mut taken = Vec::new();
-            let take = |piece| {
-                taken.push(piece);
+            let take = |piece: &mut usize| {
+                taken.push(*piece);
                 Ok(match taken.len() == enough {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),

@@ -49,6 +49,8 @@ struct Builder {
     span: Span,
     ends: Option<(EntryNo, EntryNo)>,
     drafts: Vec<Draft>,
+    /// The last draft is this call alone.
+    last_call: Option<ToolCall>,
     pairing: Pairing<String>,
     operations: Vec<(FileOperation, Option<CallNo>)>,
 }
@@ -61,14 +63,13 @@ enum Draft {
 
 /// A call that was made, and the same again.
 struct Made {
-    /// Empty once something came behind it: arguments may be large.
-    call: ToolCall,
     signature: String,
     numbers: Vec<CallNo>,
 }
 
 impl Builder {
-    fn piece(&mut self, id: &str, piece: Piece) {
+    /// Takes texts and signatures out of the piece; the rest goes back to the thread that made it.
+    fn piece(&mut self, id: &str, piece: &mut Piece) {
         let span = &mut self.span;
         span.entries += 1;
         span.tokens += piece.tokens;
@@ -76,7 +77,11 @@ impl Builder {
             span.from.clone_from(&piece.timestamp);
         }
         self.ends = Some((self.ends.map_or(piece.entry, |(first, _)| first), piece.entry));
-        span.to = piece.timestamp.or(span.to.take());
+        if let Some(time) = &piece.timestamp {
+            let to = span.to.get_or_insert_default();
+            to.clear();
+            to.push_str(time);
+        }
         // A message of nothing but one call, the same as before it: only its outcome is new.
         let single = match piece.parts.as_slice() {
             [Part::Calls(calls)] | [Part::Calls(calls), Part::Text(ItemKind::Ended, _)] => {
@@ -84,64 +89,65 @@ impl Builder {
             }
             _ => false,
         };
-        for part in piece.parts {
+        for part in &mut piece.parts {
             match part {
                 Part::Text(kind, text) => {
-                    self.add(Draft::Done(Item { kind, entry: id.to_owned(), text }));
+                    let text = std::mem::take(text);
+                    self.add(Draft::Done(Item { kind: *kind, entry: id.to_owned(), text }));
                 }
                 Part::Calls(calls) => self.calls(id, calls, single),
                 Part::Result { call_id, tool_name, is_error } => {
-                    self.pairing.result(&call_id, &tool_name, is_error, id.to_owned());
+                    self.pairing.result(call_id, tool_name, *is_error, id.to_owned());
                 }
                 Part::Nested(operation, path, failed) => {
-                    self.operation(operation, path, id, failed, None);
+                    self.operation(*operation, path, id, *failed, None);
                 }
             }
         }
     }
 
-    fn calls(&mut self, id: &str, calls: Vec<Repeated>, single: bool) {
+    fn calls(&mut self, id: &str, calls: &mut [Repeated], single: bool) {
         let mut made = Vec::with_capacity(calls.len());
-        for Repeated { call, signature, operation, ids } in calls {
+        for Repeated { call, signature, operation, ids } in calls.iter_mut() {
             let mut numbers = Vec::with_capacity(ids.len());
             for call_id in ids {
-                let number = self.pairing.call(&call_id, &call.name);
+                let number = self.pairing.call(call_id, &call.name);
                 numbers.push(number);
-                if let Some((operation, path)) = &operation {
-                    self.operation(*operation, path.clone(), id, false, Some(number));
+                if let Some((operation, path)) = operation {
+                    self.operation(*operation, path, id, false, Some(number));
                 }
             }
-            made.push(Made { call, signature, numbers });
+            made.push(Made { signature: std::mem::take(signature), numbers });
         }
+        let only = if let [only] = &*calls { Some(&only.call) } else { None };
         if single
-            && let Some(Draft::Calls { calls: last, .. }) = self.drafts.last_mut()
-            && let ([last], [again]) = (last.as_mut_slice(), made.as_slice())
-            && (&last.call.name, &last.call.arguments) == (&again.call.name, &again.call.arguments)
+            && let (Some(last), Some(again)) = (&self.last_call, only)
+            && (&last.name, &last.arguments) == (&again.name, &again.arguments)
+            && let (Some(Draft::Calls { calls: last, .. }), [again]) =
+                (self.drafts.last_mut(), made.as_slice())
         {
-            last.numbers.extend(&again.numbers);
+            last.iter_mut().for_each(|last| last.numbers.extend(&again.numbers));
             return;
         }
         self.add(Draft::Calls { entry: id.to_owned(), calls: made });
+        self.last_call = only.cloned();
     }
 
     fn add(&mut self, draft: Draft) {
-        if let Some(Draft::Calls { calls, .. }) = self.drafts.last_mut() {
-            for made in calls {
-                made.call = ToolCall::default();
-            }
-        }
+        self.last_call = None;
         self.drafts.push(draft);
     }
 
     fn operation(
         &mut self,
         operation: Operation,
-        path: String,
+        path: &str,
         entry: &str,
         failed: bool,
         call: Option<CallNo>,
     ) {
-        let operation = FileOperation { operation, path, entry: entry.to_owned(), failed };
+        let operation =
+            FileOperation { operation, path: path.to_owned(), entry: entry.to_owned(), failed };
         self.operations.push((operation, call));
     }
 
