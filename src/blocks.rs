@@ -30,6 +30,11 @@ pub fn controls(block: &[u8; BLOCK]) -> u64 {
     bits(block, |lane| lane.min(u8x16::splat(b' ' - 1)).simd_eq(lane))
 }
 
+/// The bytes that are this one or greater.
+pub fn at_least(block: &[u8; BLOCK], byte: u8) -> u64 {
+    bits(block, |lane| lane.max(u8x16::splat(byte)).simd_eq(lane))
+}
+
 /// The beginning of some bytes; behind their end zeros.
 pub fn padded(bytes: &[u8]) -> [u8; BLOCK] {
     match bytes.first_chunk() {
@@ -57,6 +62,7 @@ mod tests {
                 prop_assert_eq!(bit(equal(&block, byte)), *here == byte);
                 prop_assert_eq!(bit(equal_folded(&block, byte, 0x20)), *here | 0x20 == byte | 0x20);
                 prop_assert_eq!(bit(controls(&block)), *here < b' ');
+                prop_assert_eq!(bit(at_least(&block, byte)), *here >= byte);
             }
         }
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::blocks::{self, BLOCK};
+
 /// Cuts after `limit` characters and marks the cut with one ellipsis. Never cuts inside an escape
 /// sequence of a JSON text (`\u00e9`, `\n`): half an escape would read as something else.
 pub fn clip_json(text: &str, limit: usize) -> Cow<'_, str> {
@@ -147,26 +149,28 @@ pub fn estimate_tokens(text: &str) -> u64 {
     quarter_tokens(text).div_ceil(4)
 }
 
-/// Bytes that are looked at together.
-const BLOCK: usize = 64;
-
 /// [`estimate_tokens`] in quarters, so that the parts of a message can be added up.
 pub fn quarter_tokens(text: &str) -> u64 {
-    let begins_longer = |byte: &u8| *byte >= 0xE0;
+    /// The first byte of a character that is three or four bytes long.
+    const LONGER: u8 = 0xE0;
     // A character of one byte counts one quarter and one of two bytes two: as many as its bytes.
     let mut quarters = text.len() as u64;
-    for (block, bytes) in text.as_bytes().chunks(BLOCK).enumerate() {
-        // Most blocks hold no longer one, which is told many bytes at a time.
-        if bytes.iter().filter(|byte| begins_longer(byte)).count() == 0 {
-            continue;
+    let mut longer = |at: usize| {
+        if let Some(c) = text[at..].chars().next() {
+            quarters -= c.len_utf8() as u64;
+            quarters += if is_wide(c) { 4 } else { 2 };
         }
-        for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| begins_longer(byte)) {
-            if let Some(c) = text[block * BLOCK + at..].chars().next() {
-                quarters -= c.len_utf8() as u64;
-                quarters += if is_wide(c) { 4 } else { 2 };
-            }
+    };
+    let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
+    for (number, block) in blocks.iter().enumerate() {
+        let mut begins = blocks::at_least(block, LONGER);
+        while begins != 0 {
+            longer(number * BLOCK + begins.trailing_zeros() as usize);
+            begins &= begins - 1;
         }
     }
+    let of_rest = rest.iter().enumerate().filter(|(_, byte)| **byte >= LONGER);
+    of_rest.for_each(|(at, _)| longer(text.len() - rest.len() + at));
     quarters
 }
 

@@ -15,7 +15,11 @@ const BLOCK: usize = 16;
 
 /// A JSON value as it stands in a text: whole and well-formed, not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Raw<'a>(&'a str);
+pub struct Raw<'a> {
+    text: &'a str,
+    /// No white space stands outside its strings.
+    is_compact: bool,
+}
 
 impl<'a> Raw<'a> {
     /// The text, if it is one JSON value and nothing else.
@@ -27,13 +31,18 @@ impl<'a> Raw<'a> {
 
     /// The value as it stands in the text.
     pub fn get(self) -> &'a str {
-        self.0
+        self.text
+    }
+
+    /// The value without white space outside its strings. Pi writes none, so this mostly borrows.
+    pub fn compact(self) -> Cow<'a, str> {
+        if self.is_compact { Cow::Borrowed(self.text) } else { compact(self.text) }
     }
 }
 
 impl<'a> From<&'a RawValue> for Raw<'a> {
     fn from(value: &'a RawValue) -> Raw<'a> {
-        Raw(value.get())
+        Raw { text: value.get(), is_compact: false }
     }
 }
 
@@ -41,11 +50,13 @@ impl<'a> From<&'a RawValue> for Raw<'a> {
 pub struct Cursor<'a> {
     text: &'a str,
     at: usize,
+    /// White space was passed over.
+    is_spaced: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, at: 0 }
+        Cursor { text, at: 0, is_spaced: false }
     }
 
     /// Nothing but white space is left.
@@ -142,7 +153,7 @@ impl<'a> Cursor<'a> {
     /// Passes over a value.
     pub fn value(&mut self) -> Option<Raw<'a>> {
         self.space();
-        let start = self.at;
+        let (start, is_spaced) = (self.at, std::mem::take(&mut self.is_spaced));
         let mut open = Open::default();
         loop {
             match self.peek()? {
@@ -164,7 +175,9 @@ impl<'a> Cursor<'a> {
             }
             loop {
                 let Some(bracket) = open.last() else {
-                    return Some(Raw(&self.text[start..self.at]));
+                    let is_compact = !self.is_spaced;
+                    self.is_spaced |= is_spaced;
+                    return Some(Raw { text: &self.text[start..self.at], is_compact });
                 };
                 let next = self.peek()?;
                 self.at += 1;
@@ -331,6 +344,39 @@ impl<'a> Cursor<'a> {
     fn space(&mut self) {
         while matches!(self.byte(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
+            self.is_spaced = true;
+        }
+    }
+}
+
+fn compact(text: &str) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut kept_to = 0;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            // Past the string: to its closing quote, over every escaped character.
+            b'"' => {
+                while let Some((_, byte)) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.get_or_insert_default().push_str(&text[kept_to..at]);
+                kept_to = at + 1;
+            }
+            _ => {}
+        }
+    }
+    match out {
+        None => Cow::Borrowed(text),
+        Some(mut out) => {
+            out.push_str(&text[kept_to..]);
+            Cow::Owned(out)
         }
     }
 }
@@ -508,6 +554,23 @@ mod tests {
             assert_eq!(Cursor::new(text).string(), None, "{text}");
             assert!(serde_json::from_str::<String>(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn compact_drops_white_space_outside_strings_only() {
+        let spaced = "{ \"a b\" : [1,\n 2], \"c\":\"\\\" x\" }";
+        let compact = r#"{"a b":[1,2],"c":"\" x"}"#;
+        assert_eq!(Raw::parse(spaced).unwrap().compact(), compact);
+        // White space around a value is none inside of it, and the other way round.
+        let list = format!(" [ {compact} , {spaced} , {compact} ] ");
+        let mut kinds = Vec::new();
+        Cursor::new(&list).array(|cursor| {
+            let value = cursor.value()?;
+            assert_eq!(value.compact(), compact);
+            kinds.push(matches!(value.compact(), Cow::Borrowed(_)));
+            Some(())
+        });
+        assert_eq!(kinds, [true, false, true]);
     }
 
     #[test]

@@ -144,39 +144,6 @@ pub fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>> {
     serde_json::value::to_raw_value(value).map_err(|error| Error::Defect(error.to_string()))
 }
 
-/// The JSON text without white space outside its strings. Pi writes none, so this mostly borrows.
-pub fn compact(text: &str) -> Cow<'_, str> {
-    let mut out: Option<String> = None;
-    let mut kept_to = 0;
-    let mut bytes = text.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            // Past the string: to its closing quote, over every escaped character.
-            b'"' => {
-                while let Some((_, byte)) = bytes.next() {
-                    match byte {
-                        b'\\' => drop(bytes.next()),
-                        b'"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            b' ' | b'\n' | b'\r' | b'\t' => {
-                out.get_or_insert_default().push_str(&text[kept_to..at]);
-                kept_to = at + 1;
-            }
-            _ => {}
-        }
-    }
-    match out {
-        None => Cow::Borrowed(text),
-        Some(mut out) => {
-            out.push_str(&text[kept_to..]);
-            Cow::Owned(out)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,14 +155,5 @@ mod tests {
         assert_eq!(fields.number("n"), Some(1.5));
         assert_eq!(fields.string("n"), None);
         assert!(fields.raw("null").is_some() && fields.raw("absent").is_none());
-    }
-
-    #[test]
-    fn compact_drops_white_space_outside_strings_only() {
-        assert_eq!(
-            compact("{ \"a b\" : [1,\n 2], \"c\":\"\\\" x\" }"),
-            r#"{"a b":[1,2],"c":"\" x"}"#
-        );
-        assert!(matches!(compact(r#"{"a":1}"#), Cow::Borrowed(_)));
     }
 }

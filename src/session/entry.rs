@@ -370,8 +370,10 @@ fn block(raw: Raw, detail: Detail) -> Option<Block> {
         "toolCall" => Block::ToolCall(ToolCall {
             id: fields.string("id").unwrap_or_default(),
             name: fields.string("name").unwrap_or_else(|| "?".into()),
-            arguments: json::compact(fields.raw("arguments").map_or("{}", |raw| raw.get()))
-                .into_owned(),
+            arguments: match fields.raw("arguments") {
+                Some(arguments) => arguments.compact().into_owned(),
+                None => "{}".to_owned(),
+            },
         }),
         _ => return None,
     })

@@ -173,7 +173,7 @@ fn block(cursor: &mut Cursor, detail: Detail) -> Option<Block> {
         "toolCall" => Block::ToolCall(ToolCall {
             id: json::string(id?)?,
             name: json::string(name?)?,
-            arguments: json::compact(arguments?.get()).into_owned(),
+            arguments: arguments?.compact().into_owned(),
         }),
         _ => return None,
     })

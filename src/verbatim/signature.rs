@@ -17,7 +17,7 @@ pub fn signature(call: &ToolCall, arguments: Option<&Fields>, cwd: &str) -> Stri
     out.push_str(&escape_metadata(&clip(&call.name, ARGUMENT_CHARS)));
     out.push('(');
     match arguments {
-        None => out.push_str(&shown(&call.arguments)),
+        None => out.push_str(&abbreviated(&call.arguments)),
         Some(arguments) => {
             for (at, (key, raw)) in arguments.iter().enumerate() {
                 if at > 0 {
@@ -39,7 +39,7 @@ fn argument<'a>(tool: &str, key: &str, raw: Raw<'a>, cwd: &str) -> Cow<'a, str> 
         ("read" | "write" | "edit" | "ls" | "find" | "grep", "path" | "file_path" | "filePath") => {
             match text() {
                 Some(path) => owned(escape_metadata(&quoted(&relative(&path, cwd)))),
-                None => shown(raw.get()),
+                None => shown(raw),
             }
         }
         ("write", "content") => Cow::Borrowed(""),
@@ -48,13 +48,13 @@ fn argument<'a>(tool: &str, key: &str, raw: Raw<'a>, cwd: &str) -> Cow<'a, str> 
         }
         ("edit", "oldText" | "newText") => match text() {
             Some(text) => Cow::Owned(format!("{} chars", text.chars().count())),
-            None => shown(raw.get()),
+            None => shown(raw),
         },
         ("bash" | "powershell", "command") => match text() {
-            Some(command) => owned(shown(&quoted(&abbreviate_cwd(&command, cwd)))),
-            None => shown(raw.get()),
+            Some(command) => owned(abbreviated(&quoted(&abbreviate_cwd(&command, cwd)))),
+            None => shown(raw),
         },
-        _ => shown(raw.get()),
+        _ => shown(raw),
     }
 }
 
@@ -62,14 +62,18 @@ fn owned<'a>(text: Cow<str>) -> Cow<'a, str> {
     Cow::Owned(text.into_owned())
 }
 
-/// A JSON text, abbreviated.
-fn shown(json: &str) -> Cow<'_, str> {
-    match json::compact(json) {
-        Cow::Borrowed(json) => match clip_json(json, ARGUMENT_CHARS) {
-            Cow::Borrowed(json) => escape_metadata(json),
-            Cow::Owned(json) => owned(escape_metadata(&json)),
-        },
-        Cow::Owned(json) => owned(escape_metadata(&clip_json(&json, ARGUMENT_CHARS))),
+/// A JSON value, abbreviated.
+fn shown(raw: Raw<'_>) -> Cow<'_, str> {
+    match raw.compact() {
+        Cow::Borrowed(json) => abbreviated(json),
+        Cow::Owned(json) => owned(abbreviated(&json)),
+    }
+}
+
+fn abbreviated(json: &str) -> Cow<'_, str> {
+    match clip_json(json, ARGUMENT_CHARS) {
+        Cow::Borrowed(json) => escape_metadata(json),
+        Cow::Owned(json) => owned(escape_metadata(&json)),
     }
 }
 
