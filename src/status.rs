@@ -78,7 +78,7 @@ impl Status {
             startup::select(branch, &edits, history.startup, around.instructions, around.cwd)?;
         let pin = |pin: pins::Pin| {
             let (label, what) = (clip(&pin.label, 60), clip(&pin.what, 60));
-            format!("{} ({}, {})", pin.entry, escape_metadata(&label), escape_metadata(&what))
+            format!("{} ({}, {})", pin.entry, escape_metadata(&what), escape_metadata(&label))
         };
         let read = |read: &startup::StartupRead| {
             format!("{} ({})", escape_metadata(&read.path), read.entry)
