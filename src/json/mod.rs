@@ -4,10 +4,12 @@
 //! brings a text to what JavaScript would have read, and [`Fields`] reads an object without insisting
 //! on the type of any field, so that one odd value never costs a whole line.
 
+mod brackets;
 mod cursor;
 pub mod escapes;
 mod form;
 mod mend;
+mod raw;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,9 +18,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-pub use cursor::{Cursor, Raw};
+pub use cursor::Cursor;
 pub use form::read;
 pub use mend::mend;
+pub use raw::Raw;
 
 /// The fields of one JSON object, each still unparsed. Of a repeated key the last counts, as in
 /// JavaScript.

@@ -176,7 +176,7 @@ fn floor(line: &str, at: usize) -> usize {
 fn runs(line: &str, terms: &Terms) -> Vec<Range<usize>> {
     // Other letters have spellings that are not searched for.
     if !line.is_ascii() || !terms.are_ascii() {
-        return vec![0..line.len()];
+        return std::iter::once(0..line.len()).collect();
     }
     let bytes = line.as_bytes();
     let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
