@@ -30,6 +30,7 @@ for file in sorted((ROOT / "testdata/sessions").glob("*.jsonl")):
         part = b"\n".join(lines[at : at + 12]) + b"\n"
         name = f"{file.stem}-{at}"
         seed("session", name, part)
+        seed("json", name, lines[at])
         # The first bytes are choices: settings, cuts, patterns.
         seed("hook", name, bytes_of(7) + b"\x00\x00" + part)
         seed("paging", name, b"\x00\x01\x00\x01\x0e" + part)

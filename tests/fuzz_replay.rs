@@ -74,6 +74,11 @@ fn envelope() {
 }
 
 #[test]
+fn json() {
+    replay("json", 20_000, targets::json::run);
+}
+
+#[test]
 fn session() {
     replay("session", 1_500, targets::session::run);
 }

@@ -8,6 +8,7 @@ pub mod checkpoint_file;
 pub mod choices;
 pub mod envelope;
 pub mod hook;
+pub mod json;
 pub mod paging;
 pub mod paths;
 pub mod regex;

@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         while self.copy_plain(&mut decoded)? == b'\\' {
             self.decode_escape(&mut decoded)?;
         }
-        self.take(b'"')?;
+        self.close()?;
         // Whole characters were copied, so it is UTF-8.
         String::from_utf8(decoded).ok().map(Cow::Owned)
     }
@@ -186,7 +186,14 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
             }
         }
-        self.take(b'"')
+        self.close()
+    }
+
+    /// The quote that ends a string.
+    fn close(&mut self) -> Option<()> {
+        (self.byte()? == b'"').then_some(())?;
+        self.at += 1;
+        Some(())
     }
 
     /// Over plain characters of a string, to the byte behind them.

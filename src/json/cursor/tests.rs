@@ -87,6 +87,9 @@ fn it_takes_what_serde_json_takes_and_nothing_else() {
         "\"\\u+123\"",
         "\"a\nb\"",
         "\"a\u{1}\"",
+        "\"a\n\"",
+        "\"\\\\\n\"",
+        "{\"a\t\":1}",
         "1 1",
         "{} x",
         "\u{feff}1",
@@ -153,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_seen_as_serde_json_sees_it(text in json(), place in any::<prop::sample::Index>(), put in "[\"\\\\{}\\[\\],:0-9eE.u\u{1} ]{0,2}", len in 0usize..3) {
+    fn damage_is_seen_as_serde_json_sees_it(text in json(), place in any::<prop::sample::Index>(), put in "[\"\\\\{}\\[\\],:0-9eE.u\n\u{1} ]{0,2}", len in 0usize..3) {
         let chars: Vec<char> = text.chars().collect();
         let at = place.index(chars.len() + 1);
         let rest = chars.iter().skip(at + len);
