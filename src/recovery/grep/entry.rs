@@ -250,3 +250,91 @@ fn is_of_whole_words(line: &str, at: &Range<usize>) -> bool {
     let ends = !joins(line[at.end..].chars().next());
     begins && ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::arguments::{Paging, Search};
+    use crate::recovery::transcript::{Scope, Transcript};
+    use crate::session::{Leaf, Reading, Session};
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use serde_json::{Value, json};
+    use std::ops::ControlFlow;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#;
+
+    /// A result of one or more texts, seldom of something else.
+    fn result() -> impl Strategy<Value = Value> {
+        let text = "(name|Name|na|an error|\\\\|\"|\n|\n|\r\n|\t|é|ſ| |\u{1b}){0,30}";
+        let blocks = prop::collection::vec((text, any::<u8>()), 0..4).prop_map(|texts| {
+            let block = |(text, dice): &(String, u8)| match dice {
+                0..4 => json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" }),
+                _ => json!({ "type": "text", "text": text }),
+            };
+            texts.iter().map(block).collect::<Vec<_>>()
+        });
+        let tool = select(&["bash", "read", "context_grep", "a\nb"]);
+        (blocks, tool, select(&[json!(true), json!(false), Value::Null])).prop_map(
+            |(content, tool, is_error)| {
+                json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "content": content, "isError": is_error })
+            },
+        )
+    }
+
+    fn told(found: &Found) -> (usize, usize, Vec<&str>, String) {
+        let rows = found.rows.iter().map(|row| row.text.as_str()).collect();
+        (found.lines, found.different, rows, format!("{:?}", found.left_out))
+    }
+
+    proptest! {
+        #[test]
+        fn results_are_searched_in_the_file_as_when_they_are_read(
+            results in prop::collection::vec(result(), 1..6),
+            pattern in select(&["name", "an error", "na.*na", r"name\b", "(?-i)Name", "^na", "sn"]),
+            tool in select(&[None, Some("bash"), Some("context_grep")]),
+        ) {
+            let lines = results.iter().enumerate().map(|(at, message)| {
+                json!({ "type": "message", "id": format!("e{at}"), "parentId": null, "timestamp": "2026-01-01T00:00:00.000Z", "message": message }).to_string()
+            });
+            let file = [HEADER.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+            let session = Session::from_jsonl(file.as_bytes(), Reading::Recover).unwrap();
+            let query = GrepQuery {
+                search: Search::Pattern(pattern.to_owned()),
+                before: None,
+                after: None,
+                max_matches: None,
+                case_sensitive: false,
+                scope: Scope { kinds: None, tool: tool.map(str::to_owned) },
+                paging: Paging { page: 1, through_entry: None },
+            };
+            let compiled = Pattern::new(pattern, false).unwrap();
+            for number in 0..results.len() {
+                let id = format!("e{number}");
+                let branch = session.branch(&Leaf::Id(&id)).unwrap();
+                let transcript = Transcript::through(&branch, None).unwrap();
+                let look = Look::new(&query, &compiled, true);
+                let counting = Look::new(&query, &compiled, false);
+                counting.without_surroundings();
+                let compare = |candidate: Candidate| {
+                    let read = look.entry(candidate.read()?).unwrap();
+                    if let Some(unread) = look.unread(&candidate) {
+                        assert_eq!(told(&unread.unwrap()), told(&read));
+                    } else {
+                        let line = std::str::from_utf8(candidate.line).unwrap();
+                        let must_read = line.contains("image") || compiled.sieve.is_none();
+                        assert!(must_read, "it is searched unread: {line}");
+                    }
+                    if let Some(counted) = counting.unread(&candidate) {
+                        let counted = counted.unwrap();
+                        assert_eq!((counted.lines, counted.rows.len()), (read.lines, 0));
+                        assert_eq!(counted.different > 0, read.different > 0);
+                        assert_eq!(told(&counted).3, told(&read).3);
+                    }
+                    Ok(())
+                };
+                transcript.map(|_, _| true, compare, |()| Ok(ControlFlow::Continue(()))).unwrap();
+            }
+        }
+    }
+}
