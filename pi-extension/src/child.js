@@ -15,7 +15,7 @@ import { StringDecoder } from "node:string_decoder";
  * @property {number} timeoutMs
  * @property {number} maxStdoutBytes
  * @property {AbortSignal} [signal]
- * @property {(text: string) => void} [onStdout] gets the output as it comes; the result then has none
+ * @property {(data: Uint8Array) => void} [onStdout] gets the output as it comes; the result then has none
  */
 
 /**
@@ -90,8 +90,11 @@ export function runChild(call) {
     }
     track(child);
 
-    const stdout = new Bounded(Math.min(call.maxStdoutBytes, constants.MAX_STRING_LENGTH), call.onStdout);
-    const stderr = new Bounded(MAX_STDERR_BYTES);
+    const output = new Text();
+    const diagnosis = new Text();
+    const take = call.onStdout ?? ((data) => output.add(data));
+    const stdout = new Bounded(Math.min(call.maxStdoutBytes, constants.MAX_STRING_LENGTH), take);
+    const stderr = new Bounded(MAX_STDERR_BYTES, (data) => diagnosis.add(data));
     /** @type {ChildResult | undefined} */
     let verdict;
     /** @type {NodeJS.Timeout | undefined} */
@@ -121,8 +124,8 @@ export function runChild(call) {
       kind: "exited",
       status: child.exitCode,
       killedBy: child.signalCode,
-      stdout: stdout.text(),
-      stderr: stderr.text(),
+      stdout: output.end(),
+      stderr: diagnosis.end(),
     });
     const giveUpOnPipes = () => {
       killGroup(child);
@@ -141,7 +144,7 @@ export function runChild(call) {
     child.on("close", () => settle(ended()));
     child.stdout?.on("data", (data) => {
       if (stdout.add(data)) return;
-      stdout.clear();
+      output.clear();
       stop({ kind: "tooLarge" });
     });
     // What does not fit is read and dropped: a full pipe would stall the child.
@@ -164,22 +167,19 @@ function unstartable(error) {
   return { kind: "unstartable", code, message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Text up to a number of bytes. Decoded as it comes: a long reply at once would block the event loop. */
+/** Output up to a number of bytes. */
 class Bounded {
-  #decoder = new StringDecoder("utf8");
-  /** @type {string[]} */
-  #parts = [];
   #bytes = 0;
   #limit;
-  #onText;
+  #take;
 
   /**
    * @param {number} limit
-   * @param {(text: string) => void} [onText] where the text goes instead of being kept
+   * @param {(data: Uint8Array) => void} take
    */
-  constructor(limit, onText) {
+  constructor(limit, take) {
     this.#limit = limit;
-    this.#onText = onText ?? ((text) => this.#parts.push(text));
+    this.#take = take;
   }
 
   /**
@@ -189,17 +189,28 @@ class Bounded {
   add(data) {
     if (this.#bytes + data.length > this.#limit) return false;
     this.#bytes += data.length;
-    this.#onText(this.#decoder.write(data));
+    this.#take(data);
     return true;
+  }
+}
+
+/** Text that comes in parts. Decoded as it comes: a long reply at once would block the event loop. */
+export class Text {
+  #decoder = new StringDecoder("utf8");
+  /** @type {string[]} */
+  #parts = [];
+
+  /** @param {Uint8Array} data */
+  add(data) {
+    this.#parts.push(this.#decoder.write(data));
   }
 
   clear() {
     this.#parts = [];
   }
 
-  /** What was kept. */
-  text() {
-    this.#onText(this.#decoder.end());
-    return this.#parts.join("");
+  /** All of it; nothing may follow. */
+  end() {
+    return this.#parts.join("") + this.#decoder.end();
   }
 }

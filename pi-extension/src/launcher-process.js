@@ -14,7 +14,8 @@ import { runChild } from "./child.js";
 
 /**
  * What Pi gets: that all is set up; the parts of the output, in their order, and then the result.
- * @typedef {{ ready: true } | { id: number, text: string } | { id: number, result: ChildResult }} News
+ * The output goes as the bytes that it is: as text it could be twice as many, and be made twice.
+ * @typedef {{ ready: true } | { id: number, data: Uint8Array } | { id: number, result: ChildResult }} News
  */
 
 /** @type {Map<number, AbortController>} */
@@ -28,7 +29,7 @@ process.on("message", async (/** @type {Order} */ order) => {
   if ("abort" in order) return running.get(id)?.abort();
   const controller = new AbortController();
   running.set(id, controller);
-  const onStdout = (/** @type {string} */ text) => send({ id, text });
+  const onStdout = (/** @type {Uint8Array} */ data) => send({ id, data });
   const result = await runChild({ ...order.call, signal: controller.signal, onStdout });
   running.delete(id);
   send({ id, result });

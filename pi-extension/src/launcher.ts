@@ -2,7 +2,7 @@
 // them (launcher-process.js says why), and directly where there is none.
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { type ChildCall, type ChildResult, MAX_TIMER_MS, runChild } from "./child.js";
+import { type ChildCall, type ChildResult, MAX_TIMER_MS, runChild, Text } from "./child.js";
 import type { News, Order } from "./launcher-process.js";
 
 /** For the launcher to see by itself that a call has run out of time. */
@@ -10,7 +10,7 @@ const LATE_MS = 2000;
 
 interface Pending {
   call: ChildCall;
-  parts: string[];
+  output: Text;
   settle(result: ChildResult | Promise<ChildResult>): void;
 }
 
@@ -59,7 +59,7 @@ export class Launcher {
         this.hold(this.pending.size > 0);
         resolve(result);
       };
-      this.pending.set(id, { call, parts: [], settle });
+      this.pending.set(id, { call, output: new Text(), settle });
       this.hold(true);
       call.signal?.addEventListener("abort", onAbort, { once: true });
       const { signal: _, ...rest } = call;
@@ -79,9 +79,9 @@ export class Launcher {
     }
     const pending = this.pending.get(news.id);
     if (!pending) return;
-    if ("text" in news) pending.parts.push(news.text);
+    if ("data" in news) pending.output.add(news.data);
     // On a turn of its own: a long reply has just been received, and will be parsed next.
-    else setImmediate(() => pending.settle(withOutput(news.result, pending.parts)));
+    else setImmediate(() => pending.settle(withOutput(news.result, pending.output)));
   }
 
   /** Calls that have no answer yet run again, directly: the binary keeps nothing between runs. */
@@ -105,6 +105,6 @@ export class Launcher {
   }
 }
 
-function withOutput(result: ChildResult, parts: readonly string[]): ChildResult {
-  return result.kind === "exited" ? { ...result, stdout: parts.join("") } : result;
+function withOutput(result: ChildResult, output: Text): ChildResult {
+  return result.kind === "exited" ? { ...result, stdout: output.end() } : result;
 }
