@@ -159,15 +159,22 @@ impl Index {
             return;
         }
         let far = std::mem::take(&mut self.far_parents);
-        let by_id: HashMap<&str, EntryNo> = self.numbers().map(|n| (self.id(n), n)).collect();
-        let mut links: Vec<_> =
-            far.iter().map(|(child, id)| (*child, by_id.get(id.as_str()).copied())).collect();
-        if has_twins {
-            links.extend(self.numbers().filter_map(|child| match self.slot(child).parent {
-                Link::To(parent) => Some((child, by_id.get(self.id(parent)).copied())),
-                _ => None,
-            }));
+        let adjacent = self.numbers().filter_map(|child| match self.slot(child).parent {
+            Link::To(parent) if has_twins => Some((child, self.id(parent))),
+            _ => None,
+        });
+        let asked: Vec<(EntryNo, &str)> =
+            far.iter().map(|(child, id)| (*child, id.as_str())).chain(adjacent).collect();
+        // Mostly few ids are asked for: a table of all of them would cost more.
+        let mut found: HashMap<&str, Option<EntryNo>> =
+            asked.iter().map(|(_, id)| (*id, None)).collect();
+        for number in self.numbers() {
+            if let Some(last) = found.get_mut(self.id(number)) {
+                *last = Some(number);
+            }
         }
+        let links: Vec<_> =
+            asked.iter().map(|(child, id)| (*child, found.get(id).copied().flatten())).collect();
         for (child, parent) in links {
             self.slots[child.0 as usize].parent = parent.map_or(Link::Missing, Link::To);
         }
