@@ -43,10 +43,6 @@ impl Unit {
         Unit { byte: byte | fold, fold, exotic: false }
     }
 
-    pub fn is_digit(self) -> bool {
-        self.byte.is_ascii_digit()
-    }
-
     pub fn is_space(self) -> bool {
         self.byte == b' '
     }
@@ -87,6 +83,11 @@ impl Literal {
         let probe = |n: usize| places[n.min(places.len() - 1)];
         let probes = [probe(0), probe(1), probe(2)];
         Some(Literal { units, probes, from, to })
+    }
+
+    /// It is made of at most so many digits.
+    pub fn is_number_up_to(&self, digits: usize) -> bool {
+        self.units.len() <= digits && self.units.iter().all(|unit| unit.byte.is_ascii_digit())
     }
 
     /// How seldom the text is: the greater the rarer.

@@ -20,12 +20,16 @@ pub const MAX_INDEX_DIGITS: usize = 3;
 #[derive(Debug)]
 pub struct Sieve {
     literals: Vec<Literal>,
+    /// One of them can be the position in a list, which no line has.
+    may_be_index: bool,
 }
 
 impl Sieve {
     /// `None` where a match need not have any certain text.
     pub fn of(pattern: &Hir) -> Option<Sieve> {
-        required(pattern).map(|literals| Sieve { literals })
+        let literals = required(pattern)?;
+        let may_be_index = literals.iter().any(|text| text.is_number_up_to(MAX_INDEX_DIGITS));
+        Some(Sieve { literals, may_be_index })
     }
 
     /// Texts of which one is asked for, ASCII letters in either case.
@@ -34,12 +38,15 @@ impl Sieve {
             .into_iter()
             .map(|text| Literal::new(text.bytes().map(Unit::ascii).collect()))
             .collect();
-        literals.map(|literals| Sieve { literals })
+        literals.map(|literals| Sieve { literals, may_be_index: false })
     }
 
     /// Whether an entry with this line can have a match: never wrongly no.
     pub fn lets_through(&self, line: &[u8], role: Role) -> bool {
-        self.stands_in(line, role) || has_escaped_text(line)
+        // Lists are told apart in the arguments of calls alone.
+        (self.may_be_index && role == Role::Assistant)
+            || self.stands_in(line, role)
+            || has_escaped_text(line)
     }
 
     /// Whether one of the texts stands where the entry has text, and not in Pi's own keys.
@@ -210,11 +217,7 @@ impl Collector {
         let run = std::mem::take(&mut self.run);
         // The space of `name: value` is ours.
         let start = run.iter().take_while(|unit| unit.is_space()).count();
-        let run = &run[start..];
-        let may_be_index = run.len() <= MAX_INDEX_DIGITS && run.iter().all(|unit| unit.is_digit());
-        if !may_be_index {
-            self.offer(Literal::new(run.to_vec()).map(|literal| vec![literal]));
-        }
+        self.offer(Literal::new(run[start..].to_vec()).map(|literal| vec![literal]));
     }
 
     fn offer(&mut self, literals: Option<Vec<Literal>>) {
@@ -268,7 +271,10 @@ mod tests {
         assert!(passes("src/auth", r#"{"text":"src\/auth"}"#));
         // The line is `path: src` when it is read.
         assert!(passes_call("path: src", r#"{"path":"src"}"#));
-        for pattern in ["a*", "[ab]c?", r"\d+", "12", "(x|.)", ".", "", "x?y?z?", r"\[0\]"] {
+        // Calls have `list[12]` where the line has a list.
+        assert!(passes_call("12", r#"{"list":[]}"#) && !passes("12", r#"{"list":[]}"#));
+        assert!(!passes_call("1234", r#"{"list":[]}"#) && !passes_call("12 files", "[]"));
+        for pattern in ["a*", "[ab]c?", r"\d+", "7", "(x|.)", ".", "", "x?y?z?", r"\[0\]"] {
             assert!(sieve(pattern).is_none(), "{pattern}: {:?}", sieve(pattern));
         }
     }

@@ -7,7 +7,7 @@ use super::{EntryNo, Session, shared_work};
 use crate::error::Result;
 
 /// Bytes of lines that are read together.
-const TOGETHER: u64 = 1 << 20;
+const TOGETHER: u64 = 256 << 10;
 
 impl Session<'_> {
     /// Hands over what `digest` makes of the line of each entry, in the order given, until `take`
