@@ -8,7 +8,7 @@ use crate::orientation::{self, Due};
 use crate::protocol::reply::{CustomMessage, Reply};
 
 pub fn handle(call: &Call) -> Result<Reply> {
-    let session = call.session()?;
+    let session = call.session_end(Due::is_told_by)?;
     let branch = call.branch(&session)?;
     match Due::of(&branch)? {
         Some(due) if due.saved()?.is_none() => {

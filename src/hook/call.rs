@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -101,6 +102,20 @@ impl<'e> Call<'e> {
         self.session_for(Reading::AsPi)
     }
 
+    /// The same, but of a file only so much of the end as tells what `reaches` asks.
+    ///
+    /// Errors: those of [`Call::session`], and of `reaches`.
+    pub fn session_end(&self, reaches: impl Fn(&Branch) -> Result<bool>) -> Result<Session<'e>> {
+        match self.session_field() {
+            Some(SessionField { file: Some(file), id, branch: None, .. }) => {
+                let leaf_id = self.leaf_id();
+                let leaf = self.leaf(leaf_id.as_deref())?;
+                by_reference(file, id, |path| Session::open_end(path, &leaf, &reaches))
+            }
+            _ => self.session(),
+        }
+    }
+
     /// The same, read for another purpose than compaction.
     pub fn session_for(&self, reading: Reading) -> Result<Session<'e>> {
         let field = self
@@ -121,7 +136,9 @@ impl<'e> Call<'e> {
                 field.labels.clone(),
                 reading,
             ),
-            (Some(file), None) => by_reference(file, &field.id, reading),
+            (Some(file), None) => {
+                by_reference(file, &field.id, |path| Session::open(path, reading))
+            }
             (None, None) => {
                 Err(Error::Envelope("`session` has neither `file` nor `branch`".into()))
             }
@@ -130,17 +147,8 @@ impl<'e> Call<'e> {
 
     /// The branch that the envelope means.
     pub fn branch<'s>(&self, session: &'s Session<'e>) -> Result<Branch<'s, 'e>> {
-        let raw = self.session_field().filter(|s| s.branch.is_none()).and_then(|s| s.leaf_id);
-        let leaf_id = raw.and_then(|raw| json::string(raw.into()));
-        let leaf = match (raw, &leaf_id) {
-            (None, _) => Leaf::Last,
-            (Some(_), Some(id)) => Leaf::Id(id),
-            (Some(raw), None) if raw.get() == "null" => Leaf::Root,
-            (Some(_), None) => {
-                let text = "`session.leafId` is neither a text nor null";
-                return Err(Error::Envelope(text.into()));
-            }
-        };
+        let leaf_id = self.leaf_id();
+        let leaf = self.leaf(leaf_id.as_deref())?;
         let branch = session.branch(&leaf).map_err(|error| match error {
             Error::NoSuchEntry(id) => Error::SessionStale(format!("it has no entry {id:?}")),
             other => other,
@@ -152,6 +160,26 @@ impl<'e> Call<'e> {
             Some(why) => Err(Error::SessionStale(why)),
             None => Ok(branch),
         }
+    }
+
+    fn raw_leaf_id(&self) -> Option<&'e RawValue> {
+        self.session_field().filter(|session| session.branch.is_none())?.leaf_id
+    }
+
+    fn leaf_id(&self) -> Option<String> {
+        self.raw_leaf_id().and_then(|raw| json::string(raw.into()))
+    }
+
+    fn leaf<'l>(&self, id: Option<&'l str>) -> Result<Leaf<'l>> {
+        Ok(match (self.raw_leaf_id(), id) {
+            (None, _) => Leaf::Last,
+            (Some(_), Some(id)) => Leaf::Id(id),
+            (Some(raw), None) if raw.get() == "null" => Leaf::Root,
+            (Some(_), None) => {
+                let text = "`session.leafId` is neither a text nor null";
+                return Err(Error::Envelope(text.into()));
+            }
+        })
     }
 
     /// The project's instructions as the host has them: structured, or in the rendered prompt.
@@ -204,12 +232,16 @@ impl<'e> Call<'e> {
     }
 }
 
-fn by_reference<'e>(file: &str, id: &str, reading: Reading) -> Result<Session<'e>> {
+fn by_reference<'e>(
+    file: &str,
+    id: &str,
+    open: impl FnOnce(&Path) -> Result<Session<'e>>,
+) -> Result<Session<'e>> {
     let path = Path::new(file);
     if !path.exists() {
         return Err(Error::SessionStale(format!("{file} does not exist")));
     }
-    let session = Session::open(path, reading)?;
+    let session = open(path)?;
     if session.header.id != id {
         return Err(Error::SessionStale(format!(
             "{file} holds session {:?}, not {id:?}",

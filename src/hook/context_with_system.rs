@@ -12,7 +12,7 @@ use crate::session::ids;
 
 pub fn handle(call: &Call) -> Result<Reply> {
     let payload: ContextWithSystem = call.payload()?;
-    let session = call.session()?;
+    let session = call.session_end(Due::is_told_by)?;
     let branch = call.branch(&session)?;
     let due = Due::of(&branch)?;
     let transcript: Vec<Seen> = payload.messages.iter().map(seen).collect();

@@ -31,6 +31,22 @@ pub struct Due<'b, 's, 'a> {
 }
 
 impl<'b, 's, 'a> Due<'b, 's, 'a> {
+    /// Whether a branch that is only the end of one tells as much as the whole: it has the latest
+    /// compaction and what that one kept.
+    ///
+    /// Errors: the session changed while it was read.
+    pub fn is_told_by(branch: &Branch) -> Result<bool> {
+        let session = branch.session;
+        let latest =
+            branch.iter().rev().find(|(_, entry)| session.kind(*entry) == Kind::Compaction);
+        let Some((_, entry)) = latest else { return Ok(false) };
+        let Body::Compaction(compaction) = session.read_outline(entry)?.body else {
+            return Ok(false);
+        };
+        let kept = compaction.first_kept;
+        Ok(kept.is_none_or(|id| branch.position(&id).is_some()))
+    }
+
     /// `None` where the latest compaction is not ours, or there is none.
     ///
     /// Errors: the session changed while it was read.
@@ -48,7 +64,7 @@ impl<'b, 's, 'a> Due<'b, 's, 'a> {
         let Some(entry) = branch.get(self.compaction) else {
             return Ok(false);
         };
-        let Body::Compaction(compaction) = branch.session.read(entry, Detail::Kept)?.body else {
+        let Body::Compaction(compaction) = branch.session.read_outline(entry)?.body else {
             return Ok(false);
         };
         Ok(kind_of(compaction.details.as_deref()).is_some_and(|kind| kind.starts_with(OUR_KINDS)))

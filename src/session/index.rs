@@ -121,7 +121,7 @@ impl Index {
     /// Adds the entries of the lines that follow. `false` if they cannot be added as they are: some
     /// depend on the entries before them (format v1, or a first entry that names no parent).
     pub fn append(&mut self, rest: Index) -> bool {
-        if rest.made_up_ids || self.made_up_ids || rest.begins_without_parent {
+        if !rest.stands_alone() || self.made_up_ids {
             return false;
         }
         let (Ok(base), Ok(id_base)) =
@@ -149,6 +149,11 @@ impl Index {
         self.position_of_line
             .extend(rest.position_of_line.into_iter().map(|number| number.map(moved)));
         true
+    }
+
+    /// What it says does not depend on lines before its first one.
+    pub fn stands_alone(&self) -> bool {
+        !self.made_up_ids && !self.begins_without_parent
     }
 
     /// Looks up the parents that were not the entry before; call once, after the pass. Of entries

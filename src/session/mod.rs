@@ -2,6 +2,7 @@
 
 mod branch;
 pub mod cut;
+mod end;
 mod entry;
 pub mod estimate;
 pub mod file_lists;
@@ -41,8 +42,9 @@ use serde_json::value::RawValue;
 use source::Source;
 pub use window::Window;
 
-/// The newest session format that is understood.
+/// The newest session format that is understood, and the first one whose entries name their parents.
 const NEWEST_VERSION: f64 = 3.0;
+const CHAINED_VERSION: f64 = 2.0;
 /// Of a longer tool result only the edges are read: its output is not kept.
 const SHORT_LINE: u64 = 2048;
 const RESULT_EDGES: [usize; 3] = [512, 4 << 10, 64 << 10];
@@ -62,6 +64,8 @@ pub struct Session<'a> {
     given_labels: Option<HashMap<String, String>>,
     /// Lines that are not one JSON object, which Pi skips as well.
     pub malformed_lines: u64,
+    /// Only the end of the file was read: entries before it are not missing.
+    is_end: bool,
 }
 
 impl<'a> Session<'a> {
@@ -94,7 +98,7 @@ impl<'a> Session<'a> {
         if header.version.is_nan() || header.version > NEWEST_VERSION {
             return Err(Error::UnknownFormat(format!("{}", header.version)));
         }
-        if header.version < 2.0 {
+        if header.version < CHAINED_VERSION {
             index.chain()
         } else {
             index.link()
@@ -107,6 +111,7 @@ impl<'a> Session<'a> {
             header,
             given_labels: None,
             malformed_lines: findings.malformed_lines,
+            is_end: false,
         })
     }
 
@@ -145,6 +150,7 @@ impl<'a> Session<'a> {
             header,
             given_labels: Some(labels.collect()),
             malformed_lines: findings.malformed_lines,
+            is_end: false,
         })
     }
 
@@ -312,6 +318,9 @@ impl<'a> Session<'a> {
         &self,
         entry: EntryNo,
     ) -> std::result::Result<Option<EntryNo>, &'static str> {
-        self.index.parent(entry)
+        match self.index.parent(entry) {
+            Err(_) if self.is_end => Ok(None),
+            parent => parent,
+        }
     }
 }

@@ -41,6 +41,7 @@ pub struct Findings {
     pub strangers: u64,
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Above this size two threads share the pass.
 const WORTH_A_THREAD: u64 = 8 << 20;
 
@@ -68,6 +69,31 @@ pub fn scan(source: &Source, reading: Reading) -> Result<(Index, Findings)> {
         }
     }
     pass(source, 0..len, reading)
+}
+
+/// Passes over the lines that begin behind `from`; `None` if the first one of them is far away.
+///
+/// Errors: the file changed since it was opened, or cannot be read.
+pub fn scan_end(source: &Source, from: u64) -> Result<Option<Index>> {
+    match line_after(source, from)? {
+        Some(start) => Ok(Some(pass(source, start..source.len(), Reading::AsPi)?.0)),
+        None => Ok(None),
+    }
+}
+
+/// The header of a source, if it is a session whose first line says so and is not long.
+///
+/// Errors: the file changed since it was opened, or cannot be read.
+pub fn header(source: &Source) -> Result<Option<Header>> {
+    let room = usize::try_from(source.len()).unwrap_or(usize::MAX).min(EDGE);
+    let mut beginning = vec![0u8; room];
+    source.read_at(0, &mut beginning)?;
+    let Some(end) = memchr::memchr(b'\n', &beginning) else { return Ok(None) };
+    let line = beginning[..end].strip_prefix(BYTE_ORDER_MARK).unwrap_or(&beginning[..end]);
+    Ok(match head::full(line.trim_ascii()) {
+        Some(Line::Header(header)) => Some(header),
+        _ => None,
+    })
 }
 
 /// Where the first line begins that starts behind `offset`; `None` if it is far away.
@@ -173,7 +199,7 @@ impl Scan<'_, '_> {
     fn trimmed<'l>(&mut self, place: Place, line: &'l [u8]) -> (Place, &'l [u8]) {
         let mut inner = line;
         if std::mem::take(&mut self.first) {
-            inner = inner.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(inner);
+            inner = inner.strip_prefix(BYTE_ORDER_MARK).unwrap_or(inner);
         }
         inner = inner.trim_ascii_start();
         let skipped = (line.len() - inner.len()) as u64;
