@@ -73,10 +73,18 @@ pub fn line_breaks(inside: &[u8]) -> (usize, usize) {
     (count, begin)
 }
 
-/// Whether a byte stands behind a backslash that is not escaped itself.
-pub fn is_escaped(inside: &[u8], at: usize) -> bool {
-    let backslashes = inside[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
-    backslashes % 2 == 1
+/// Whether a byte, which is no backslash, is a part of an escape: the one behind the backslash, or
+/// a digit of `\u001b`.
+pub fn is_of_escape(inside: &[u8], at: usize) -> bool {
+    /// Bytes of the longest escape behind its backslash.
+    const LONGEST: usize = 5;
+    let from = at.saturating_sub(LONGEST);
+    let Some(last) = inside[from..at].iter().rposition(|byte| *byte == b'\\') else {
+        return false;
+    };
+    let last = from + last;
+    let run = inside[..=last].iter().rev().take_while(|byte| **byte == b'\\').count();
+    run % 2 == 1 && (last + 1 == at || inside[last + 1] == b'u')
 }
 
 /// Where the line ends that goes on at the beginning of this part, which is no escaped byte: at its
@@ -121,6 +129,23 @@ mod tests {
             prop_assert_eq!(line_breaks(inside.as_bytes()), (breaks.len(), begin));
             let end = breaks.first().copied().unwrap_or(inside.len());
             prop_assert_eq!(line_end(inside.as_bytes()), end);
+        }
+
+        #[test]
+        fn what_belongs_to_an_escape_is_told(parts in prop::collection::vec(0usize..7, 0..12)) {
+            let texts = [r"\\", r"\n", r"\u001b", r"\u000a", "u001b", "n", "ab"];
+            let mut inside = String::new();
+            let mut of_escape = Vec::new();
+            for part in parts {
+                let text = texts[part];
+                inside.push_str(text);
+                of_escape.extend((0..text.len()).map(|at| text.starts_with('\\') && at > 0));
+            }
+            for (at, expected) in of_escape.iter().enumerate() {
+                if inside.as_bytes()[at] != b'\\' {
+                    prop_assert_eq!(is_of_escape(inside.as_bytes(), at), *expected, "{} {}", at, inside);
+                }
+            }
         }
 
         #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::lines::{self, Match};
-use super::rows::Row;
+use super::rows::{MAX_ROWS, Row};
 use crate::error::Result;
 use crate::recovery::arguments::GrepQuery;
 use crate::recovery::pattern::{Patience, Pattern, Spent};
@@ -25,6 +25,7 @@ pub enum Met {
     CannotMatch,
     Found(Found),
     Large(EntryNo),
+    /// Time was up before.
     Spent,
 }
 
@@ -36,7 +37,9 @@ pub struct Found {
     /// were only counted.
     pub different: usize,
     pub left_out: LeftOut,
-    /// The different ones, if rows are wanted.
+    /// The time was up before its end.
+    pub is_cut_short: bool,
+    /// The different ones, as many as can be listed, if rows are wanted.
     pub rows: Vec<Row>,
     /// The entry and the different ones, if their surroundings are wanted.
     pub whole: Option<(EntryText, Vec<Hit>)>,
@@ -72,15 +75,6 @@ pub struct Look<'q> {
     patience: Patience,
     rows: AtomicBool,
     surroundings: AtomicBool,
-}
-
-/// A line that is not told from equal ones yet.
-struct Place<'e> {
-    kind: SectionKind,
-    tool: Option<Cow<'e, str>>,
-    number: usize,
-    line: Cow<'e, str>,
-    at: Range<usize>,
 }
 
 impl<'q> Look<'q> {
@@ -127,120 +121,134 @@ impl<'q> Look<'q> {
             return Ok(Met::Large(candidate.entry));
         }
         let unread = if self.wants_surroundings() { None } else { self.unread(candidate) };
-        let found = match unread {
+        Ok(Met::Found(match unread {
             Some(found) => found,
             None => self.entry(candidate.read()?),
-        };
-        Ok(found.map_or(Met::Spent, Met::Found))
+        }))
     }
 
     /// A tool result as it stands in the session's line: most bytes of a session are theirs.
-    fn unread(&self, candidate: &Candidate) -> Option<std::result::Result<Found, Spent>> {
+    fn unread(&self, candidate: &Candidate) -> Option<Found> {
         let (sieve, result) = (self.pattern.sieve.as_ref()?, candidate.result()?);
         let kind = SectionKind::ToolResult;
         let tool = Some(result.tool_name.as_ref());
         let belongs = self.query.scope.belongs(kind, tool, secondary_of_tool(&result.tool_name));
-        if let Some(text) = self.pattern.text.as_ref().filter(|_| !self.wants_rows())
-            && let Some(lines) =
-                result.texts.iter().map(|inside| lines::count_in_json(text, inside)).sum()
-        {
-            return Some(Ok(Found::counted(belongs, lines)));
+        if let Some(text) = self.pattern.text.as_ref().filter(|_| !self.wants_rows()) {
+            let counts = result.texts.iter().map(|inside| lines::count_in_json(text, inside));
+            if let Some(lines) = counts.sum() {
+                return Some(Found::counted(belongs, lines));
+            }
         }
-        let mut search = Search { look: self, found: Found::default(), places: Vec::new() };
+        let mut search = Search::new(self);
+        search.sections.push((kind, Some(result.tool_name)));
         let mut patience = self.patience.clone();
         let mut number = 1;
         for text in result.texts {
             // What does not belong is searched too, for the numbers of the lines.
             let breaks = lines::in_json(self.pattern, sieve, text, &mut patience, |found| {
-                search.take(belongs, || (kind, Some(result.tool_name.clone())), number, found);
+                search.take(belongs, number, found);
             });
             match breaks {
                 Ok(breaks) => number += breaks + 1,
-                Err(spent) => return Some(Err(spent)),
+                Err(Spent) => {
+                    search.found.is_cut_short = true;
+                    break;
+                }
             }
         }
-        Some(Ok(search.end(candidate.id(), result.is_error == Some(true)).0))
+        Some(search.end(candidate.id(), result.is_error == Some(true)).0)
     }
 
     /// Looks at an entry that was read.
-    ///
-    /// Errors: the time for the search is up.
-    pub fn entry(&self, entry: EntryText) -> std::result::Result<Found, Spent> {
-        let mut search = Search { look: self, found: Found::default(), places: Vec::new() };
+    pub fn entry(&self, entry: EntryText) -> Found {
+        let mut search = Search::new(self);
         let mut patience = self.patience.clone();
         for (first, section) in entry.numbered() {
             let belongs = self.query.scope.of(section);
             if belongs == Belongs::No {
                 continue;
             }
-            let of = || (section.kind, section.tool.as_deref().map(Cow::Borrowed));
-            lines::in_text(self.pattern, &section.text, &mut patience, |found| {
-                search.take(belongs, of, first, found);
-            })?;
+            search.sections.push((section.kind, section.tool.as_deref().map(Cow::Borrowed)));
+            let searched = lines::in_text(self.pattern, &section.text, &mut patience, |found| {
+                search.take(belongs, first, found);
+            });
+            if searched == Err(Spent) {
+                search.found.is_cut_short = true;
+                break;
+            }
         }
         let (mut found, hits) = search.end(&entry.id, entry.failed);
         if self.wants_surroundings() && !hits.is_empty() {
             found.whole = Some((entry, hits));
         }
-        Ok(found)
+        found
     }
 }
 
+/// The matching lines of an entry, each kept once.
 struct Search<'l, 'q, 'e> {
     look: &'l Look<'q>,
     found: Found,
-    places: Vec<Place<'e>>,
+    /// Those that were searched; the last one is now.
+    sections: Vec<(SectionKind, Option<Cow<'e, str>>)>,
+    /// Of each different line the first hit, with its section, and which of the hits it is.
+    hits: Vec<(Hit, usize)>,
+    numbers: HashMap<Cow<'e, str>, usize>,
 }
 
-impl<'e> Search<'_, '_, 'e> {
-    fn take(
-        &mut self,
-        belongs: Belongs,
-        of: impl FnOnce() -> (SectionKind, Option<Cow<'e, str>>),
-        first: usize,
-        Match { breaks, line, at }: Match<'e>,
-    ) {
+impl<'l, 'q, 'e> Search<'l, 'q, 'e> {
+    fn new(look: &'l Look<'q>) -> Search<'l, 'q, 'e> {
+        Search {
+            look,
+            found: Found::default(),
+            sections: Vec::new(),
+            hits: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    fn take(&mut self, belongs: Belongs, first: usize, Match { breaks, line, at }: Match<'e>) {
         match belongs {
             Belongs::No => return,
             Belongs::LeftOut(secondary) => return self.found.left_out.add(secondary, 1),
             Belongs::Yes => self.found.lines += 1,
         }
-        if self.look.wants_rows() || self.look.wants_surroundings() {
-            let (kind, tool) = of();
-            self.places.push(Place { kind, tool, number: first + breaks, line, at });
+        if !(self.look.wants_rows() || self.look.wants_surroundings()) {
+            return;
+        }
+        let next = self.hits.len();
+        match *self.numbers.entry(line).or_insert(next) {
+            number if number < next => self.hits[number].0.times += 1,
+            _ => {
+                let hit = Hit { number: first + breaks, at, times: 1 };
+                self.hits.push((hit, self.sections.len() - 1));
+            }
         }
     }
 
     /// What was found, and the different lines of it.
     fn end(self, id: &str, failed: bool) -> (Found, Vec<Hit>) {
-        let Search { look, mut found, places } = self;
-        let mut hits: Vec<(Hit, &Place)> = Vec::new();
-        // The first hit of each line of text.
-        let mut same: HashMap<&str, usize> = HashMap::new();
-        for place in &places {
-            let next = hits.len();
-            match *same.entry(&place.line).or_insert(next) {
-                at if at < next => hits[at].0.times += 1,
-                _ => {
-                    let hit = Hit { number: place.number, at: place.at.clone(), times: 1 };
-                    hits.push((hit, place));
-                }
-            }
-        }
+        let Search { look, mut found, sections, hits, numbers } = self;
         found.different = hits.len().max(usize::from(found.lines > 0));
         if look.wants_rows() {
-            found.rows =
-                hits.iter().map(|(hit, place)| short_form(id, failed, hit, place)).collect();
+            let listed = hits.len().min(MAX_ROWS);
+            let mut lines = vec![""; listed];
+            for (line, number) in numbers.iter().filter(|(_, number)| **number < listed) {
+                lines[*number] = line;
+            }
+            let row = |((hit, section), line): (&(Hit, usize), &str)| {
+                let (kind, tool) = &sections[*section];
+                short_form(id, &kind.tag(tool.as_deref(), failed), hit, line)
+            };
+            found.rows = hits.iter().zip(lines).map(row).collect();
         }
         (found, hits.into_iter().map(|(hit, _)| hit).collect())
     }
 }
 
-fn short_form(id: &str, failed: bool, hit: &Hit, place: &Place) -> Row {
-    let tag = place.kind.tag(place.tool.as_deref(), failed);
-    let shown = around(&place.line, &place.at, SHORT_LINE);
-    let text = row(id, &tag, hit.number, hit.times, &shown);
-    Row::new(text, is_of_whole_words(&place.line, &place.at))
+fn short_form(id: &str, tag: &str, hit: &Hit, line: &str) -> Row {
+    let shown = around(line, &hit.at, SHORT_LINE);
+    Row::new(row(id, tag, hit.number, hit.times, &shown), is_of_whole_words(line, &hit.at))
 }
 
 /// Whether a match begins and ends where words do.
@@ -255,7 +263,7 @@ fn is_of_whole_words(line: &str, at: &Range<usize>) -> bool {
 mod tests {
     use super::*;
     use crate::recovery::arguments::{Paging, Search};
-    use crate::recovery::transcript::{Scope, Transcript};
+    use crate::recovery::transcript::{Scope, Section, Transcript};
     use crate::session::{Leaf, Reading, Session};
     use proptest::prelude::*;
     use proptest::sample::select;
@@ -287,11 +295,63 @@ mod tests {
         (found.lines, found.different, rows, format!("{:?}", found.left_out))
     }
 
+    fn query(pattern: &str, tool: Option<&str>) -> GrepQuery {
+        GrepQuery {
+            search: Search::Pattern(pattern.to_owned()),
+            before: None,
+            after: None,
+            max_matches: None,
+            case_sensitive: false,
+            scope: Scope { kinds: None, tool: tool.map(str::to_owned) },
+            paging: Paging { page: 1, through_entry: None },
+        }
+    }
+
+    fn entry_of(text: String) -> EntryText {
+        let section = Section {
+            kind: SectionKind::ToolResult,
+            tool: Some("bash".to_owned()),
+            secondary: None,
+            label: None,
+            text,
+        };
+        EntryText {
+            id: "e1".to_owned(),
+            what: "tool result of bash".to_owned(),
+            timestamp: String::new(),
+            failed: false,
+            sections: vec![section],
+        }
+    }
+
+    #[test]
+    fn what_was_found_before_the_time_was_up_is_told() {
+        let (query, pattern) = (query("name.*", None), Pattern::new("name.*", false).unwrap());
+        let mut look = Look::new(&query, &pattern, true);
+        look.patience = Patience::short();
+        let found = look.entry(entry_of((0..100).map(|n| format!("name {n}\n")).collect()));
+        assert!(found.is_cut_short);
+        assert!((1..100).contains(&found.lines), "{}", found.lines);
+        assert_eq!(found.rows.len(), found.lines);
+        assert_eq!(found.whole.map(|(_, hits)| hits.len()), Some(found.lines));
+    }
+
+    #[test]
+    fn of_many_lines_of_an_entry_so_many_become_rows_as_can_be_listed() {
+        let (query, pattern) = (query("name", None), Pattern::new("name", false).unwrap());
+        let look = Look::new(&query, &pattern, true);
+        let lines = (0..=MAX_ROWS).map(|n| format!("name {n}\n")).chain(["name 7\n".to_owned()]);
+        let found = look.entry(entry_of(lines.collect()));
+        assert_eq!((found.lines, found.different), (MAX_ROWS + 2, MAX_ROWS + 1));
+        assert_eq!(found.rows.len(), MAX_ROWS);
+        assert_eq!(found.rows[7].text, "e1 [bash] 8 (×2): name 7");
+    }
+
     proptest! {
         #[test]
         fn results_are_searched_in_the_file_as_when_they_are_read(
             results in prop::collection::vec(result(), 1..6),
-            pattern in select(&["name", "an error", "na.*na", r"name\b", "(?-i)Name", "^na", "sn"]),
+            pattern in select(&["name", "an error", "na.*na", r"name\b", "(?-i)Name", "^na", "sn", "1b", "bna"]),
             tool in select(&[None, Some("bash"), Some("context_grep")]),
         ) {
             let lines = results.iter().enumerate().map(|(at, message)| {
@@ -299,15 +359,7 @@ mod tests {
             });
             let file = [HEADER.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
             let session = Session::from_jsonl(file.as_bytes(), Reading::Recover).unwrap();
-            let query = GrepQuery {
-                search: Search::Pattern(pattern.to_owned()),
-                before: None,
-                after: None,
-                max_matches: None,
-                case_sensitive: false,
-                scope: Scope { kinds: None, tool: tool.map(str::to_owned) },
-                paging: Paging { page: 1, through_entry: None },
-            };
+            let query = query(pattern, tool);
             let compiled = Pattern::new(pattern, false).unwrap();
             for number in 0..results.len() {
                 let id = format!("e{number}");
@@ -317,16 +369,15 @@ mod tests {
                 let counting = Look::new(&query, &compiled, false);
                 counting.without_surroundings();
                 let compare = |candidate: Candidate| {
-                    let read = look.entry(candidate.read()?).unwrap();
+                    let read = look.entry(candidate.read()?);
                     if let Some(unread) = look.unread(&candidate) {
-                        assert_eq!(told(&unread.unwrap()), told(&read));
+                        assert_eq!(told(&unread), told(&read));
                     } else {
                         let line = std::str::from_utf8(candidate.line).unwrap();
                         let must_read = line.contains("image") || compiled.sieve.is_none();
                         assert!(must_read, "it is searched unread: {line}");
                     }
                     if let Some(counted) = counting.unread(&candidate) {
-                        let counted = counted.unwrap();
                         assert_eq!((counted.lines, counted.rows.len()), (read.lines, 0));
                         assert_eq!(counted.different > 0, read.different > 0);
                         assert_eq!(told(&counted).3, told(&read).3);

@@ -11,17 +11,14 @@ use std::ops::ControlFlow;
 
 use super::arguments::GrepQuery;
 use super::page::Pager;
-use super::pattern::{Pattern, Spent};
+use super::pattern::Pattern;
 use super::row::LeftOut;
 use super::transcript::{EntryText, Transcript};
 use super::{Answer, Caller, SEARCH_PAGE};
 use crate::error::Result;
 use crate::text::{counted, grouped};
 use entry::{Found, Hit, Look, Met};
-use rows::Row;
-
-/// Lines that can be listed; of more, the newest.
-const MAX_ROWS: usize = 20_000;
+use rows::{MAX_ROWS, Row};
 
 /// Every matching line, as rows of pages.
 ///
@@ -104,17 +101,18 @@ impl<'q> Search<'q> {
             |candidate| look.candidate(&candidate),
             |met| {
                 let found = match met {
-                    Met::CannotMatch => Ok(Found::default()),
-                    Met::Found(found) => Ok(found),
+                    Met::CannotMatch => Found::default(),
+                    Met::Found(found) => found,
                     Met::Large(entry) => look.entry(transcript.read(entry)?),
-                    Met::Spent => Err(Spent),
+                    Met::Spent => Found { is_cut_short: true, ..Found::default() },
                 };
-                let Ok(found) = found else {
+                let is_cut_short = found.is_cut_short;
+                looked_at += usize::from(!is_cut_short || found.lines > 0);
+                self.add(found, &look);
+                if is_cut_short {
                     self.cut_short_after = Some(looked_at);
                     return Ok(ControlFlow::Break(()));
-                };
-                self.add(found, &look);
-                looked_at += 1;
+                }
                 Ok(ControlFlow::Continue(()))
             },
         )

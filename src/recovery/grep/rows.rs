@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use crate::recovery::SEARCH_PAGE;
 use crate::recovery::telling::{self, Telling, Words};
 
+/// Lines that can be listed; of more, the newest.
+pub const MAX_ROWS: usize = 20_000;
+
 /// A matching line in its short form.
 pub struct Row {
     pub text: String,
