@@ -82,7 +82,9 @@ impl Pattern {
             return Ok(Skip::ToPlace(start));
         }
         let end = line_end(patience.stride.min(rest.len()));
-        let found = regex.find(Input::new(text).range(start..start + end));
+        // Any match will do: the first one to end begins no later than the first line that matches
+        // ends, and to follow `(?s).*` to its end for each line would take as long as all of them.
+        let found = regex.find(Input::new(text).range(start..start + end).earliest(true));
         let place = found.map(|found| found.start());
         patience.looked_at(place.map_or(end, |place| place - start))?;
         Ok(place.map_or(Skip::OverLines(start + end), Skip::ToPlace))

@@ -132,6 +132,16 @@ mod tests {
         all
     }
 
+    #[test]
+    fn a_match_that_goes_on_to_the_end_is_not_followed_for_each_line() {
+        let text: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+        let pattern = Pattern::new("(?s).*", true).unwrap();
+        let mut patience = pattern.patience();
+        let mut lines = 0;
+        assert_eq!(in_text(&pattern, &text, &mut patience, |_| lines += 1), Ok(()));
+        assert_eq!(lines, 20_001);
+    }
+
     proptest! {
         #[test]
         fn a_text_is_searched_in_json_as_when_it_is_read(
