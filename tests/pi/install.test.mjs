@@ -39,7 +39,7 @@ async function workspace(t, registryUrl) {
   ws.env = { ...ws.env, PATH: path.join(":"), npm_config_registry: registryUrl, npm_config_audit: "false", npm_config_update_notifier: "false" };
   delete ws.env.PI_OFFLINE;
   const pi = async (...words) => {
-    const { stdout, stderr } = await run(NODE_BIN, [PI_CLI, ...words], { cwd: ws.cwd, env: ws.env, timeout: 120_000 });
+    const { stdout, stderr } = await run(NODE_BIN, [PI_CLI, ...words], { cwd: ws.cwd, env: ws.env, timeout: 120_000, killSignal: "SIGKILL" });
     return stdout + stderr;
   };
   return { ws, pi };
@@ -84,7 +84,7 @@ test("npm install -g of the platform's package gives the shell commands", async 
   const { url } = await registry(t);
   const { ws } = await workspace(t, url);
   const prefix = join(ws.root, "global");
-  await run("npm", ["install", "-g", "--prefix", prefix, `pi-stet-${HERE}`], { cwd: ws.cwd, env: ws.env, timeout: 120_000 });
+  await run("npm", ["install", "-g", "--prefix", prefix, `pi-stet-${HERE}`], { cwd: ws.cwd, env: ws.env, timeout: 120_000, killSignal: "SIGKILL" });
   const { stdout } = await run(join(prefix, "bin", "pi-stet"), ["--version"]);
   assert.match(stdout, /^pi-stet \d/);
 });
