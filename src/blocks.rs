@@ -14,6 +14,15 @@ pub fn bits(block: &[u8; BLOCK], condition: impl Fn(u8x16) -> u8x16) -> u64 {
     bits.enumerate().fold(0, |all, (at, bits)| all | bits << (at * LANES))
 }
 
+/// The places of these bits, lowest first.
+pub fn places(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(place)
+    })
+}
+
 /// The bytes that are this one.
 pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
     bits(block, |lane| lane.simd_eq(u8x16::splat(byte)))
@@ -56,6 +65,8 @@ mod tests {
         #[test]
         fn each_byte_has_its_bit(bytes in prop::collection::vec(any::<u8>(), 0..80), byte in any::<u8>()) {
             let block = padded(&bytes);
+            let at_byte: Vec<usize> = (0..BLOCK).filter(|at| block[*at] == byte).collect();
+            prop_assert_eq!(places(equal(&block, byte)).collect::<Vec<_>>(), at_byte);
             for (at, here) in block.iter().enumerate() {
                 prop_assert_eq!(*here, bytes.get(at).copied().unwrap_or(0));
                 let bit = |bits: u64| bits >> at & 1 == 1;

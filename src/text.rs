@@ -163,11 +163,7 @@ pub fn quarter_tokens(text: &str) -> u64 {
     };
     let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
     for (number, block) in blocks.iter().enumerate() {
-        let mut begins = blocks::at_least(block, LONGER);
-        while begins != 0 {
-            longer(number * BLOCK + begins.trailing_zeros() as usize);
-            begins &= begins - 1;
-        }
+        blocks::places(blocks::at_least(block, LONGER)).for_each(|at| longer(number * BLOCK + at));
     }
     let of_rest = rest.iter().enumerate().filter(|(_, byte)| **byte >= LONGER);
     of_rest.for_each(|(at, _)| longer(text.len() - rest.len() + at));

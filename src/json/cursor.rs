@@ -45,11 +45,17 @@ impl<'a> Cursor<'a> {
         &mut self,
         each: impl FnMut(Cow<'a, str>, &mut Cursor<'a>) -> Option<()>,
     ) -> Option<()> {
+        if self.enter_object()? { self.fields(each) } else { Some(()) }
+    }
+
+    /// Into an object, up to its first key; whether it has one. An empty one is passed over.
+    pub fn enter_object(&mut self) -> Option<bool> {
         self.take(b'{')?;
-        match self.peek()? {
-            b'}' => self.take(b'}'),
-            _ => self.fields(each),
+        let has_fields = self.peek()? != b'}';
+        if !has_fields {
+            self.at += 1;
         }
+        Some(has_fields)
     }
 
     /// The same from a key on.

@@ -29,7 +29,7 @@ pub fn mend(bytes: &[u8]) -> Cow<'_, str> {
     text
 }
 
-/// Bytes of a `\uXXXX` escape.
+/// Bytes of an escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
 /// The first escape of half a surrogate pair from `from` on, which is no escaped byte.
@@ -60,7 +60,7 @@ fn surrogate_escape(bytes: &[u8]) -> Option<usize> {
 // Made once: a session has many lines.
 static U: Lazy<Finder> = Lazy::new(|| Finder::new(b"\\u"));
 
-/// The code unit of the `\uXXXX` escape at `at`, if there is one.
+/// The code unit of such an escape at `at`, if there is one.
 fn escape_at(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     // A sign would be read as part of a number.

@@ -31,17 +31,18 @@ impl<'a> Fields<'a> {
     /// Reads `text`, which must be one JSON object and nothing else.
     pub fn parse(text: &'a str) -> Option<Fields<'a>> {
         let mut cursor = Cursor::new(text);
-        let mut all = Vec::with_capacity(8);
-        cursor.object(|key, cursor| {
-            all.push((key, cursor.value()?));
-            Some(())
-        })?;
-        cursor.end().map(|()| Fields(all))
+        match cursor.enter_object()? {
+            true => Fields::of(cursor),
+            false => cursor.end().map(|()| Fields(Vec::new())),
+        }
     }
 
     /// Reads what is left of an object's text from one of its keys on.
     pub fn parse_rest(text: &'a str) -> Option<Fields<'a>> {
-        let mut cursor = Cursor::new(text);
+        Fields::of(Cursor::new(text))
+    }
+
+    fn of(mut cursor: Cursor<'a>) -> Option<Fields<'a>> {
         let mut all = Vec::with_capacity(8);
         cursor.fields(|key, cursor| {
             all.push((key, cursor.value()?));

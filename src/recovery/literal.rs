@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::blocks::{BLOCK, equal_folded, padded};
+use crate::blocks::{BLOCK, equal_folded, padded, places};
 
 /// A text to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,13 +103,9 @@ impl Literal {
         let end = (bytes.len() + 1).checked_sub(part)?;
         let mut at = at;
         while at < end {
-            let mut starts = self.starts(bytes, at);
-            while starts != 0 {
-                let start = at + starts.trailing_zeros() as usize;
-                if self.stands_at(bytes, start) {
-                    return Some(start);
-                }
-                starts &= starts - 1;
+            let mut starts = places(self.starts(bytes, at)).map(|place| at + place);
+            if let Some(found) = starts.find(|start| self.stands_at(bytes, *start)) {
+                return Some(found);
             }
             at += BLOCK;
         }

@@ -92,7 +92,7 @@ impl Places<'_> {
     }
 }
 
-/// Whether the line writes characters as `\uXXXX` that JSON need not escape, so that text may stand
+/// Whether the line writes characters as escapes such as `\u006f` that JSON need not escape, so that text may stand
 /// in it in other bytes.
 pub fn has_escaped_text(line: &[u8]) -> bool {
     let is_control = |at: usize| matches!(&line[at + 2..], [b'0', b'0', b'0' | b'1', ..]);

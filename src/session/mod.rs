@@ -15,6 +15,7 @@ mod lines;
 pub mod pairing;
 pub mod paths;
 pub mod projection;
+mod result_texts;
 mod scan;
 mod shared_work;
 mod source;
@@ -32,8 +33,8 @@ pub use entry::{
 };
 pub use head::{Header, Kind, Role, SETTING_PREFIX as OWN_PREFIX};
 pub use index::EntryNo;
+pub use result_texts::ResultTexts;
 pub use scan::Reading;
-pub use typed::ResultTexts;
 
 use crate::error::{Error, Result};
 use crate::json::Fields;
