@@ -92,8 +92,8 @@ impl Places<'_> {
     }
 }
 
-/// Whether the line writes characters as escapes such as `\u006f` that JSON need not escape, so that text may stand
-/// in it in other bytes.
+/// Whether the line has escapes such as `\u006f` where JSON needs none, so that text may stand in it
+/// in other bytes.
 pub fn has_escaped_text(line: &[u8]) -> bool {
     let is_control = |at: usize| matches!(&line[at + 2..], [b'0', b'0', b'0' | b'1', ..]);
     // Behind another backslash it is text.
